@@ -6,14 +6,14 @@ import { StackFolder } from '../local/stack-folder.ts';
 import { findUnknownSettings } from '../process/unknown-settings.ts';
 import type { Output } from './output.ts';
 
-/** What every command gets. */
+/** Passed to every command. */
 export interface Cli {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Folder of the local stack. */
   readonly folder: string;
   /** Aborts on Ctrl-C. */
   readonly signal: AbortSignal;
-  /** Where the command's answer goes. */
+  /** Takes the command's answer. */
   readonly out: Output;
   readonly stdin: NodeJS.ReadStream;
   /** Exit code unless an error decides it; a command that reports failures in its answer sets it. */

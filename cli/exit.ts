@@ -1,20 +1,26 @@
 import { OmicronError, PROBLEMS } from '../contract/problem.ts';
 
-/** Exit codes; docs/client.md lists them. */
 export const EXIT = {
   ok: 0,
-  /** The command was tried and failed. */
   failed: 1,
-  /** The command line, or the request, is invalid. */
   usage: 2,
   notFound: 3,
-  /** Refused; repeating the command changes nothing. */
   refused: 4,
-  /** 429, 503 or unreachable: may succeed later. */
   tryLater: 5,
-  /** Stopped by a signal; 128 + SIGINT. */
+  /** 128 + SIGINT. */
   interrupted: 130,
 } as const;
+
+/** When each exit code is returned, for help and docs/reference/command.md. */
+export const EXIT_MEANINGS = {
+  ok: 'done',
+  failed: 'the command was tried and failed',
+  usage: 'the command line, or the request, is invalid',
+  notFound: 'not found',
+  refused: 'refused; repeating the command changes nothing',
+  tryLater: '429, 503 or unreachable; may succeed later',
+  interrupted: 'stopped by a signal',
+} as const satisfies Record<keyof typeof EXIT, string>;
 
 /** An invalid command line. */
 export class UsageError extends Error {}

@@ -1,7 +1,7 @@
 export const OUTPUT_FORMATS = ['json', 'table'] as const;
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
-/** Where a command writes its answer. Progress and errors go to stderr. */
+/** Takes the answer of a command. Progress and errors go to stderr. */
 export interface Output {
   /** Rows as a table, or the whole document as JSON. */
   rows(document: unknown, columns: string[], rows: (string | number | null)[][]): void;

@@ -12,6 +12,7 @@ import { usageCommand } from './commands/usage.ts';
 import { userCommands } from './commands/user.ts';
 import type { Cli } from './connect.ts';
 import { EXIT, errorLine, exitCodeOf } from './exit.ts';
+import { addHelp } from './help.ts';
 import { OUTPUT_FORMATS, type OutputFormat, output } from './output.ts';
 import manifest from './package.json' with { type: 'json' };
 
@@ -25,9 +26,8 @@ export interface Process {
   readonly stderr: { write(text: string): unknown };
 }
 
-/** Runs one command line, without `node` and the program's name, and returns its exit code. */
-export async function runCommand(args: readonly string[], process: Process): Promise<number> {
-  const { environment, signal, stdin, stdout, stderr } = process;
+/** The command with everything that it can do; `cli` is what its commands get when they run. */
+export function createProgram({ environment, signal, stdin, stdout, stderr }: Process): { program: Command; cli: Cli } {
   const program = new Command('omicron-browser')
     .description('Leased, isolated browsers for AI agents: run the local stack, and manage sessions of any controller')
     .version(manifest.version)
@@ -66,7 +66,13 @@ export async function runCommand(args: readonly string[], process: Process): Pro
   profileCommands(program, cli);
   usageCommand(program, cli);
   userCommands(program, cli);
+  addHelp(program);
+  return { program, cli };
+}
 
+/** Runs one command line, without `node` and the program's name, and returns its exit code. */
+export async function runCommand(args: readonly string[], process: Process): Promise<number> {
+  const { program, cli } = createProgram(process);
   try {
     await program.parseAsync(args, { from: 'user' });
     return cli.exitCode;
@@ -74,6 +80,6 @@ export async function runCommand(args: readonly string[], process: Process): Pro
     // commander has printed what is wrong; help and version are no errors
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
     cli.progress(errorLine(error));
-    return signal.aborted ? EXIT.interrupted : exitCodeOf(error);
+    return process.signal.aborted ? EXIT.interrupted : exitCodeOf(error);
   }
 }

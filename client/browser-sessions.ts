@@ -60,20 +60,20 @@ import type { ChosenProfile, ConnectedBrowser, LeasedBrowser } from './leased-br
 import { retryAttempts } from './retry.ts';
 import { type CamelCased, snakeCased } from './wire-names.ts';
 
-/** What a lease is asked for: the fields of `getOrCreateRequest`, and how to wait for it. */
+/** The request of a lease: the fields of `getOrCreateRequest`, and how to wait for it. */
 export interface AcquireRequest extends CamelCased<z.input<typeof getOrCreateRequest>> {
   /**
    * How long `acquire` may wait in all, for a browser, for a place within a limit, or for a controller; 60 unless given, of which 3
    * while nothing listens at the controller's address.
    */
   waitSeconds?: number | undefined;
-  /** Stops waiting. What was leased meanwhile ends by its expiry. */
+  /** Stops waiting. A lease that was granted meanwhile ends by its expiry. */
   signal?: AbortSignal | undefined;
   /** Called once when the lease is lost: superseded, ended elsewhere, or not renewable until its expiry. */
   onLost?: ((error: OmicronError) => void) | undefined;
 }
 
-/** Where an application gets its browsers from: a controller, or the one browser of `PLAYWRIGHT_MCP_URL`. */
+/** The source of an application's browsers: a controller, or the one browser of `PLAYWRIGHT_MCP_URL`. */
 export interface BrowserSource {
   /** Leases the browser of a conversation. */
   acquire(request: AcquireRequest): Promise<LeasedBrowser>;
@@ -123,7 +123,7 @@ interface Part {
   end?: number | undefined;
 }
 
-/** Whose policy: a session's, a user's, or the deployment's (`{}`). */
+/** The owner of a policy: a session's, a user's, or the deployment's (`{}`). */
 export type PolicyOwner = { sessionId: string } | { userId: string } | Record<string, never>;
 
 export interface BrowserSessionsOptions extends Connection {
@@ -238,7 +238,7 @@ export class BrowserSessions implements BrowserSource {
     return this.#call({ method: 'GET', path, query: { cursor, limit, code }, answer: eventPage, ...options });
   }
 
-  /** What is kept of the session: its videos, its files, and its pages. */
+  /** Artifacts of the session: its videos, its files, and its pages. */
   async listArtifacts(sessionId: string, options: CallOptions = {}): Promise<Artifact[]> {
     const path = `${sessionPath(sessionId)}/artifacts`;
     return (await this.#call({ method: 'GET', path, answer: artifactList, ...options })).artifacts;
@@ -287,7 +287,7 @@ export class BrowserSessions implements BrowserSource {
     return sessionFile.parse(await answer.json());
   }
 
-  /** What was brought in and what the browser downloaded, also after the lease's end; of equal names the newest. */
+  /** Files that were brought in or downloaded, also after the lease's end; of equal names the newest. */
   async listFiles(sessionId: string, options: CallOptions = {}): Promise<ListedFile[]> {
     return (await this.#call({ method: 'GET', path: filesPath(sessionId), answer: fileList, ...options })).files;
   }
@@ -297,7 +297,7 @@ export class BrowserSessions implements BrowserSource {
     return this.#bytes(`${filesPath(sessionId)}/${encodeSegment(name)}`, options);
   }
 
-  /** What agents of the session asked of their user, oldest first. */
+  /** Requests of the session's agents to their user, oldest first. */
   async listUserActions(sessionId: string, options: CallOptions = {}): Promise<UserAction[]> {
     const path = `${sessionPath(sessionId)}/user-actions`;
     return (await this.#call({ method: 'GET', path, answer: userActionList, ...options })).user_actions;
@@ -314,7 +314,7 @@ export class BrowserSessions implements BrowserSource {
     return this.#call({ method: 'POST', path, body: answer, answer: userAction, ...options });
   }
 
-  /** What agents of all sessions ask now, with the user of each; oldest first, at most 200. */
+  /** Open requests of agents of all sessions, with the user of each; oldest first, at most 200. */
   async listPendingUserActions(signal?: AbortSignal): Promise<PendingUserActionList['user_actions']> {
     const path = '/internal/user-actions';
     return (await this.#call({ method: 'GET', path, answer: pendingUserActionList, signal })).user_actions;
@@ -332,7 +332,7 @@ export class BrowserSessions implements BrowserSource {
     return this.#call({ method: 'POST', path, body: request, answer: liveTokenAnswer, userId, signal });
   }
 
-  /** What users used in a period, or sessions by a tag; those with the most lease seconds first. */
+  /** Usage in a period by user, or by the values of a tag; those with the most lease seconds first. */
   getUsage({ tags, signal, ...fields }: UsageRequest = {}): Promise<UsageReport> {
     const query = { ...snakeCased(fields), tag: tagPairs(tags) };
     return this.#call({

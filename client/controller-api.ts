@@ -2,7 +2,7 @@ import { serviceKey, signServiceToken } from '../contract/tokens.ts';
 import { fetchCalls } from '../http/fetch-calls.ts';
 import { type Answered, type ApiCall, type ApiPeer, problemClient } from '../http/problem-client.ts';
 
-/** Where a controller is, and the secret under which calls to it are signed. */
+/** Address of a controller, and the secret under which calls to it are signed. */
 export interface Connection {
   /** e.g. `http://browser-session-controller.omicron-browser-system:8080`. */
   url: string;
@@ -44,5 +44,5 @@ export function controllerApi(connection: Connection, fetch: typeof globalThis.f
     call({ ...rest, timeoutMs, token: await tokenFor(userId) });
 }
 
-/** Of the calls that make something, get-or-create alone finds at its second time what the first one made. */
+/** get-or-create is the only idempotent POST. */
 const mayRepeat = (url: string, method: string): boolean => method !== 'POST' || url.endsWith('/get-or-create');

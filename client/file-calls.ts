@@ -2,7 +2,7 @@ import { OmicronError } from '../contract/problem.ts';
 import { parseProblem } from '../http/problem-client.ts';
 import { type Connection, callTokens, controllerPeer } from './controller-api.ts';
 
-/** What a file's content may be given as. */
+/** Forms in which the content of a file may be given. */
 export type FileContent = Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array> | string;
 
 export interface FileCall {

@@ -1,4 +1,4 @@
-/** What `import ... from 'omicron-browser'` offers. */
+/** The exports of `import ... from 'omicron-browser'`. */
 
 import './node-version.ts';
 

@@ -8,7 +8,7 @@ import { mayRetry, waitMs } from './retry.ts';
 /** The answer of get-or-create once its browser is ready. */
 export type ReadyLease = LeaseAnswer & { mcp_url: string; mcp_headers: Record<string, string> };
 
-/** What a lease calls; each bound to its session and epoch. */
+/** The API that a lease calls; each bound to its session and epoch. */
 export interface LeaseCalls {
   heartbeat(signal: AbortSignal): Promise<HeartbeatAnswer>;
   release(): Promise<Session>;

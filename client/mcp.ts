@@ -52,7 +52,7 @@ const answered = z.union([
   z.object({ id: z.number(), error: z.object({ code: z.number(), message: z.string() }) }),
 ]);
 
-/** What is needed of MCP to use a browser: its tools. Calls throw OmicronError; an aborted `signal` throws its reason. */
+/** The part of MCP that is needed to use a browser: its tools. Calls throw OmicronError; an aborted `signal` throws its reason. */
 export interface McpConnection {
   readonly tools: readonly Tool[];
   /** How to log in and how to treat web content, for the agent's prompt. */

@@ -21,7 +21,7 @@ const localEnvironment = (images: Omit<ClusterImages, 'fixtures'>): Environment 
 
 const wave = ({ metadata }: KubernetesObject) => Number(metadata.annotations?.['argocd.argoproj.io/sync-wave']);
 
-/** What Argo CD would sync, in its order: without Argo CD's own objects, and without monitoring. */
+/** The objects that Argo CD would sync, in its order: without Argo CD's own objects, and without monitoring. */
 const coreObjects = (env: Environment): KubernetesObject[] =>
   [...renderObjects(env)]
     .filter(([path]) => path.startsWith(`${FOLDERS.core}/`))

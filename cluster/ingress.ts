@@ -11,7 +11,7 @@ import { clusterEnvironment, kubectl } from './kubectl.ts';
 
 /** How this process calls the controller as the platform's API does: from inside the cluster. */
 export interface Ingress {
-  /** What `BrowserSessions` takes. */
+  /** The options of `BrowserSessions`. */
   readonly url: string;
   readonly serviceSecret: string;
   close(): void;

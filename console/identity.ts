@@ -4,7 +4,7 @@ import type { ClaimNames } from './server/people.ts';
 import { platformTokens } from './server/platform-tokens.ts';
 import type { ConsoleSettings } from './settings.ts';
 
-/** Who vouches for people, by the settings. */
+/** The providers of identities that the settings name. */
 export function signInBy(settings: ConsoleSettings): Identity {
   const claims: ClaimNames = {
     user: settings.userClaim,

@@ -15,7 +15,7 @@ export function kindOfArtifact(name: string): ArtifactKind {
   return fileArtifactName.safeParse(name).success ? 'file' : 'video';
 }
 
-/** Where an artifact is in the store, by the prefix of its lease's videos. Pages are kept for another time, so that theirs differs. */
+/** Key of an artifact in the store, by the prefix of its lease's videos. Pages are kept for another time, so that theirs differs. */
 export const artifactKey = (videoPrefix: string, name: string): string =>
   kindOfArtifact(name) === 'page'
     ? `${PAGE_PREFIX}${videoPrefix.slice(VIDEO_PREFIX.length)}${name}`

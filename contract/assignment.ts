@@ -14,7 +14,7 @@ export const TOOLSETS = ['playwright', 'core', 'compat', 'both'] as const;
 export type Toolset = (typeof TOOLSETS)[number];
 
 /**
- * What the result of a tool that acts on a page shows of it: what changed since the snapshot before, all of it, nothing, or
+ * The part of a page that results of acting tools show: what changed since the snapshot before, all of it, nothing, or
  * Playwright MCP's own snapshot.
  */
 export const SNAPSHOTS = ['changes', 'full', 'none', 'playwright'] as const;
@@ -45,12 +45,12 @@ export const assignmentClaims = brokerClaims.extend({
   options: runnerOptions,
   /** SHA-256, hex, of the bearer token that `/mcp` accepts. */
   mcp_token_sha256: z.string().regex(/^[0-9a-f]{64}$/),
-  /** Where the recording goes under the artifact store's root. */
+  /** Prefix of the recording under the artifact store's root. */
   artifacts_prefix: z.string(),
 });
 export type Assignment = z.infer<typeof assignmentClaims>;
 
-/** What the broker reads of an assignment. */
+/** The part of an assignment that the broker reads. */
 export const redemptionClaims = brokerClaims.extend({
   options: runnerOptions.pick({ credentials: true, hibernate: true }),
 });

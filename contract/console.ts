@@ -18,7 +18,7 @@ export const CONSOLE_ROUTES = {
 } as const;
 
 /**
- * What a person may do, each role all that those before it may: a viewer sees their own sessions; an operator acts in them; an admin
+ * Rights of a person; each role includes those before it: a viewer sees their own sessions; an operator acts in them; an admin
  * has everyone's, and the policies.
  */
 export const CONSOLE_ROLES = ['viewer', 'operator', 'admin'] as const;
@@ -34,10 +34,10 @@ export interface SignInWays {
   readonly ways: readonly (typeof SIGN_IN_WAYS)[number][];
 }
 
-/** Who is signed in. */
+/** The person who is signed in. */
 export interface Me {
   readonly name: string;
   readonly role: ConsoleRole;
-  /** Whose sessions they have; null: everyone's. */
+  /** The user whose sessions they have; null: everyone's. */
   readonly user_id: string | null;
 }

@@ -6,15 +6,15 @@ export const credentialTestRequest = z.strictObject({
   url: z.url({ protocol: /^https?$/ }).max(2_048),
 });
 
-/** What came of a login that a test tried. */
+/** Outcome of a login that a test tried. */
 export const credentialTest = z.object({
   /** `browser_login`'s status; `unreachable`: the page was not shown; `no_form`: it has no field for a password or a username. */
   status: z.string(),
   /** A sentence for the person. */
   message: z.string(),
-  /** Where the browser was at the end. */
+  /** Address of the browser at the end. */
   url: z.string().nullable(),
-  /** Of the page at the end, a JPEG in base64; null: none could be taken. */
+  /** Picture of the page at the end, a JPEG in base64; null: none could be taken. */
   picture: z.string().nullable(),
 });
 export type CredentialTest = z.infer<typeof credentialTest>;

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { epoch } from './lease-key.ts';
 import { FILE_FOLDERS } from './names.ts';
 
-/** What a platform brought in, and what the browser downloaded. */
+/** Files that a platform brought in, and downloads of the browser. */
 export const FILE_SOURCES = ['upload', 'download'] as const;
 export type FileSource = (typeof FILE_SOURCES)[number];
 
@@ -34,7 +34,7 @@ export interface FileArtifact {
   readonly name: string;
 }
 
-/** What an artifact's name says of a file; undefined: it is a video's. */
+/** The file that the name of an artifact stands for; undefined: it is a video's. */
 export function fileOfArtifact(artifactName: string): FileArtifact | undefined {
   if (!fileArtifactName.safeParse(artifactName).success) return undefined;
   const source = FILE_SOURCES.find(each => artifactName.startsWith(`${FILE_FOLDERS[each]}/`));

@@ -13,7 +13,7 @@ export type Hibernate = (typeof HIBERNATE)[number];
 export const HIBERNATION_REASONS = ['idle', 'capacity', 'node'] as const;
 export type HibernationReason = (typeof HIBERNATION_REASONS)[number];
 
-/** What comes back of a hibernated session beside its profile. */
+/** The state of a hibernated session that comes back beside its profile. */
 export const sessionSnapshot = z
   .strictObject({
     ...savedTabs.shape,

@@ -3,7 +3,7 @@ import * as z from 'zod';
 /** The name of an artifact that is of a page, e.g. `pages/last.html`. */
 export const pageArtifactName = z.string().regex(/^pages\/(last\.(jpg|html|json)|call-\d{4}\.jpg)$/);
 
-/** What `pages/last.json` holds, without secrets. */
+/** Contents of `pages/last.json`, without secrets. */
 export const keptPage = z.object({
   url: z.string(),
   title: z.string(),

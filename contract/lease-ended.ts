@@ -32,7 +32,10 @@ function describeEnd(reason: string | null): string {
 
 const INSTEAD = 'Ask for the session again and connect to the new address; no other call gets through here.';
 
-/** What an agent, and the engineer who reads its log, is told. `reason`: a runner's, which begins with the EndReason where there is one. */
+/**
+ * The message for an agent, and for the engineer who reads its log. `reason`: a runner's, which begins with the EndReason
+ * where there is one.
+ */
 export const whyLeaseEnded = (reason: string | null): string => `${describeEnd(reason)} ${INSTEAD}`;
 
 /** The result of every call of a lease that has ended. */

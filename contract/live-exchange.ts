@@ -24,7 +24,10 @@ export const liveExchangeAnswer = z.object({
 });
 export type LiveExchangeAnswer = z.infer<typeof liveExchangeAnswer>;
 
-/** Where a page may open a socket of the live view, once within a minute, and the subprotocols that it offers; null: nowhere. */
+/**
+ * Address at which a page may open a socket of the live view, once within a minute, and the subprotocols that it offers;
+ * null: nowhere.
+ */
 export const liveSocketAnswer = z
   .object({ socket: z.object({ url: z.url(), protocols: z.array(z.string()) }).nullable() })
   .meta({ id: 'LiveSocketAnswer' });

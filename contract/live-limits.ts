@@ -10,7 +10,7 @@ export const LIVE_LIMITS = {
   tokenSeconds: 60,
   /** Viewers of one lease. */
   viewersMax: 20,
-  /** Pictures that a viewer may have without having acknowledged them. Of those that follow only the newest waits. */
+  /** Pictures that a viewer may have without having acknowledged them. Only the newest of those that follow waits. */
   credits: 2,
   picturesPerSecond: 15,
   /** Bounds of a picture, in pixels. */
@@ -19,7 +19,7 @@ export const LIVE_LIMITS = {
   messageBytesMax: 14 * 1024 * 1024,
   /** Input messages of one viewer in a second; more close the socket. */
   inputsPerSecond: 1_000,
-  /** Of what a viewer is sent, what may wait for it to read. */
+  /** Bytes that may wait for a viewer to read them. */
   unreadBytesMax: 8 * 1024 * 1024,
   /** Text that is typed, pasted or copied in one message, in UTF-16 code units. */
   textMax: 100_000,

@@ -10,7 +10,7 @@ export interface LivePicture {
   readonly seq: number;
   /** When the page looked like this, in ms since 1970 by the runner's clock. */
   readonly atMs: number;
-  /** Of the tab, in CSS pixels: input is in these, whatever the size of the picture. */
+  /** Size of the tab in CSS pixels: input is in these, whatever the size of the picture. */
   readonly cssWidth: number;
   readonly cssHeight: number;
   readonly jpeg: Uint8Array;

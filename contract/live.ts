@@ -29,7 +29,7 @@ export const liveTokenClaims = z.object({
   session_id: z.uuid(),
   epoch,
   role: liveRole,
-  /** Who watches: shown to other viewers and written to the timeline. */
+  /** The viewer: shown to other viewers and written to the timeline. */
   viewer: z.string().min(1).max(256),
   /** An id that no other viewer has: two people may share a name. Absent: the platform vouches that the name is unique. */
   viewer_id: viewerId.optional(),
@@ -43,7 +43,7 @@ export const CHAT_VIEWER = { role: 'control', viewer: 'the person in the chat', 
 export const liveTokenRequest = z
   .strictObject({
     role: liveRole.default('view'),
-    /** Who watches; the session's user unless told. */
+    /** The viewer; the session's user unless told. */
     viewer: z.string().min(1).max(256).optional(),
     /** Id of that viewer, where names are not unique: control passes to another connection of the same id only. */
     viewer_id: viewerId.optional(),
@@ -62,7 +62,7 @@ export const liveTokenAnswer = z
 export type LiveTokenAnswer = z.infer<typeof liveTokenAnswer>;
 
 /**
- * Who acts on the browser. `pausing`: a person has asked for control while a call of the agent still runs, or while what
+ * The one who acts on the browser. `pausing`: a person has asked for control while a call of the agent still runs, or while what
  * another person held is lifted; no call starts and no input is carried out.
  */
 export const CONTROL_STATES = ['agent', 'pausing', 'person'] as const;
@@ -97,7 +97,7 @@ const control = z.object({
   taken_from: z.object({ id: z.string(), name: z.string(), reason: z.string().nullable() }).nullable(),
   /** The agent's calls that wait. */
   waiting: z.int(),
-  /** Of the last return to the agent. */
+  /** The last return of control to the agent. */
   why: givenBack.nullable(),
 });
 export type LiveControl = z.infer<typeof control>;
@@ -112,7 +112,7 @@ export const pickerField = z.object({
   value: z.string(),
   /** A select of which several options may be chosen. */
   multiple: z.boolean(),
-  /** Of a select. */
+  /** Options of a select. */
   options: z.array(z.object({ label: z.string(), selected: z.boolean(), disabled: z.boolean() })),
   /** As in HTML; empty: unbounded. */
   min: z.string(),
@@ -126,7 +126,7 @@ export const pickerField = z.object({
 });
 export type PickerField = z.infer<typeof pickerField>;
 
-/** What the runner says to a viewer. */
+/** Messages of the runner to a viewer. */
 export const serverMessage = z.discriminatedUnion('t', [
   /** The first message. */
   z.object({
@@ -189,7 +189,7 @@ const coordinate = z.number().min(-32_768).max(32_767);
 const modifiers = z.int().min(0).max(15).default(0);
 const short = z.string().max(64);
 
-/** What moves the page: taken from the person in control only. */
+/** Input that moves the page: taken from the person in control only. */
 export const inputMessage = z.discriminatedUnion('t', [
   /** In CSS pixels of the tab: x = distance from the picture's left edge * cssWidth / shown width. */
   z.strictObject({
@@ -245,7 +245,7 @@ export const inputMessage = z.discriminatedUnion('t', [
   z.strictObject({ t: z.literal('nav'), to: z.enum(['back', 'forward', 'reload']) }),
   z.strictObject({ t: z.literal('goto'), url: z.string().min(1).max(LIVE_LIMITS.addressMax) }),
   z.strictObject({ t: z.literal('tab'), id: z.int(), do: z.enum(['show', 'close']) }),
-  /** Of the dialog that is open in this tab. */
+  /** The dialog that is open in this tab. */
   z.strictObject({
     t: z.literal('answer'),
     tab: z.int(),
@@ -268,7 +268,7 @@ export const inputMessage = z.discriminatedUnion('t', [
 ]);
 export type InputMessage = z.infer<typeof inputMessage>;
 
-/** What a viewer says to the runner; anything else closes its socket with `badMessage`. */
+/** Messages of a viewer to the runner; anything else closes its socket with `badMessage`. */
 export const viewerMessage = z.discriminatedUnion('t', [
   /** The picture of this number was shown: another one may come. */
   z.strictObject({ t: z.literal('ack'), seq: z.int().min(0).max(0xffff_ffff) }),

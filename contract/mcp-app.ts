@@ -11,9 +11,9 @@ export const UI_EXTENSION = 'io.modelcontextprotocol/ui';
 const MIME_TYPE = 'text/html;profile=mcp-app';
 export const APP_URI = 'ui://omicron-browser/browser';
 
-/** What a server says of itself: it has apps. */
+/** Capabilities of a server: it has apps. */
 export const UI_CAPABILITY = { extensions: { [UI_EXTENSION]: {} } };
-/** What a client says of itself: it shows them. */
+/** Capabilities of a client: it shows them. */
 export const SHOWS_APPS = { extensions: { [UI_EXTENSION]: { mimeTypes: [MIME_TYPE] } } };
 
 const uiClient = z.looseObject({
@@ -83,7 +83,7 @@ const APP_ONLY: readonly AppTool[] = [
   {
     name: APP_TOOLS.socket,
     title: 'Live view by a socket',
-    description: 'Where the page opens its live view',
+    description: "Address of the page's live view",
     inputSchema: objectSchema({}),
     annotations: { readOnlyHint: true },
     _meta: ONLY_APP,
@@ -91,7 +91,7 @@ const APP_ONLY: readonly AppTool[] = [
   {
     name: APP_TOOLS.exchange,
     title: 'Live view by calls',
-    description: 'What the person does, and what the browser shows since',
+    description: 'Input of the person, and news of the browser',
     inputSchema: objectSchema({
       viewer: { type: 'string' },
       say: { type: 'array' },

@@ -9,7 +9,7 @@ export const NAMESPACES = {
   runners: 'omicron-browser',
 } as const;
 
-/** What a rollout does with the API's namespace: leaves it alone, or creates it restricted and closed. */
+/** Treatment of the API's namespace by a rollout: leaves it alone, or creates it restricted and closed. */
 export const API_NAMESPACES = ['existing', 'ours'] as const;
 export type ApiNamespace = (typeof API_NAMESPACES)[number];
 
@@ -70,7 +70,7 @@ export const KEEP_POD = {
 export const ENDED = 'ended';
 /** Tombstones of a cluster: Services of ended leases beside those of runners. */
 export const TOMBSTONES_MAX = 256;
-/** Who writes the EndpointSlices of tombstones; Kubernetes leaves those of others alone. */
+/** Manager of the EndpointSlices of tombstones; Kubernetes leaves those of others alone. */
 export const ENDPOINT_MANAGER = 'omicron-browser';
 
 /** Label and taint of the browser node group (O16). */
@@ -107,7 +107,10 @@ export const PROFILE_PREFIX = 'profiles';
 /** The seccomp profile that allows Chromium's sandbox, as `localhostProfile` names it. */
 export const SECCOMP_PROFILE = 'seccomp-chromium.json';
 
-/** Where the controller itself answers MCP for the lease of a runner: once that is gone, and before where runners are not reached. */
+/**
+ * Path at which the controller itself answers MCP for the lease of a runner: once that is gone, and before where runners
+ * are not reached.
+ */
 export const leaseMcpPath = (runnerId: string): string => `/runners/${runnerId}/mcp`;
 
 export const AUDIENCES = {
@@ -121,9 +124,9 @@ export const AUDIENCES = {
   console: 'console-links',
   /** Audience of an assignment: this runner, this boot of it. */
   runner: (runnerId: string, bootId: string): string => `runner/${runnerId}/${bootId}`,
-  /** Of a short-lived MCP token: the lease of this runner. */
+  /** Audience of a short-lived MCP token: the lease of this runner. */
   mcp: (runnerId: string): string => `mcp/${runnerId}`,
-  /** Of a viewer's token: the live view of this runner, this boot of it. */
+  /** Audience of a viewer's token: the live view of this runner, this boot of it. */
   live: (runnerId: string, bootId: string): string => `live/${runnerId}/${bootId}`,
 } as const;
 
@@ -143,7 +146,7 @@ export const ISSUER = 'browser-session-controller';
 export const RUNNER_COMMAND = {
   flags: ['--max-semi-space-size=4', '--v8-pool-size=1', '--disable-warning=ExperimentalWarning'],
   env: { MALLOC_ARENA_MAX: '2', MALLOC_TRIM_THRESHOLD_: '131072' },
-  /** What a runner on a laptop takes over from the environment of the process that starts it. */
+  /** Variables that a runner on a laptop inherits from the process that starts it. */
   inherits: ['PATH', 'HOME', 'TMPDIR', 'LANG', 'PLAYWRIGHT_BROWSERS_PATH', 'NODE_EXTRA_CA_CERTS'],
   main: 'runner/main.ts',
   uploaderMain: 'runner/uploader/main.ts',
@@ -305,7 +308,7 @@ export const ENV = {
 /** A variable that a program of this repository reads. */
 export type Setting = (typeof ENV)[keyof typeof ENV];
 
-/** What a runner on this machine takes from the environment of its stack or controller, besides the paths of its programs. */
+/** Variables that a runner on this machine inherits from its stack or controller, besides the paths of its programs. */
 export const RUNNER_VARIABLES = [
   ...RUNNER_COMMAND.inherits,
   ENV.logLevel,
@@ -331,8 +334,8 @@ export const RUNNER_VARIABLES = [
 ];
 
 /**
- * Outputs of the Pulumi stack, read by name: `pulumi stack output <name>`, or all of them with `--json`. What runs in
- * the cluster needs these values of AWS and nothing else.
+ * Outputs of the Pulumi stack, read by name: `pulumi stack output <name>`, or all of them with `--json`. Programs of the
+ * cluster need these values of AWS and no others.
  */
 export const STACK_OUTPUTS = [
   'env',

@@ -1,4 +1,4 @@
-/** What is kept of the pages of a lease: nothing, the last page, or a picture after each call too (A7, A14, S11). */
+/** Pages of a lease that are kept: nothing, the last page, or a picture after each call too (A7, A14, S11). */
 export const KEEP_PAGES = ['none', 'last', 'calls'] as const;
 export type KeepPages = (typeof KEEP_PAGES)[number];
 

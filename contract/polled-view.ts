@@ -22,13 +22,13 @@ export interface PolledViewNews {
   readonly messages: readonly ServerMessage[];
   /** The next `after`. */
   readonly next: number;
-  /** Of the last picture, -1 for none yet: the ETag of `.../picture`. */
+  /** Number of the last picture, -1 for none yet: the ETag of `.../picture`. */
   readonly picture: number;
   /** How it was closed, as a WebSocket is; null while it is open. */
   readonly closed: { readonly code: number; readonly reason: string } | null;
 }
 
-/** What a viewer says, in its order, and the picture that it was made on: a place is refused where the tab is another by now. */
+/** Messages of a viewer, in order, and the picture that they refer to: a place is refused where the tab is another by now. */
 export const polledViewMessages = z.strictObject({
   picture: z.int().min(-1),
   messages: z.array(viewerMessage).min(1).max(200),

@@ -1,5 +1,5 @@
 /**
- * What an embedded preview and the page around it say to each other by `postMessage`: a preview that is opened with
+ * Messages between an embedded preview and the page around it, by `postMessage`: a preview that is opened with
  * `?admission=token` asks for a live token for each connection, since browsers send it no cookie inside another site.
  */
 export const PREVIEW_MESSAGES = {

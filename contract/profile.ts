@@ -13,7 +13,7 @@ export const PROFILE_LIMITS = {
   chunkBytesMax: 4 * 1024 * 1024,
   /** Chunks that a runner reads or writes with one request: most are of some 100 kB, and a request for each took 5 ms. */
   chunksAtOnceMax: 64,
-  /** What the files of one version may take, before they are compressed. */
+  /** Bytes that the files of one version may take, before they are compressed. */
   filesBytesMax: 1024 * 1024 * 1024,
 } as const;
 
@@ -53,7 +53,7 @@ const webOrigin = z
   });
 
 /**
- * What a light profile holds, as Playwright writes it: cookies (session cookies too), localStorage and IndexedDB.
+ * Contents of a light profile, as Playwright writes them: cookies (session cookies too), localStorage and IndexedDB.
  * <https://playwright.dev/docs/api/class-browsercontext#browser-context-storage-state>
  */
 export const profileState = z
@@ -105,7 +105,7 @@ export const profileFiles = z
         z.strictObject({
           /** Name in the profile store. */
           object: sha256,
-          /** Of the chunk's content. */
+          /** Digest of the chunk's content. */
           sha256,
           bytes: z.int().min(1).max(PROFILE_LIMITS.chunkBytesMax),
         }),
@@ -117,7 +117,7 @@ export const profileFiles = z
   .meta({ id: 'ProfileFiles' });
 export type ProfileFiles = z.infer<typeof profileFiles>;
 
-/** What one version holds; `files` null: it is light. `tabs` left out: no lease with tabs has saved it yet. */
+/** Contents of one version; `files` null: it is light. `tabs` left out: no lease with tabs has saved it yet. */
 export const profileContent = z.object({
   state: profileState,
   files: profileFiles.nullable(),
@@ -140,7 +140,7 @@ export type ProfileDomain = z.infer<typeof profileDomain>;
 const versionShape = {
   version: profileVersionNumber,
   form: z.enum(PROFILE_FORMS),
-  /** What it takes in the store, with what it shares with other versions: compressed and encrypted. */
+  /** Bytes that it takes in the store, with those that it shares with other versions: compressed and encrypted. */
   bytes: z.int(),
   saved_at: z.iso.datetime(),
   /** The lease that saved it; null: it was imported or restored. */
@@ -157,7 +157,7 @@ export const profileSchema = z
     name: profileName,
     /** The current one; 0: nothing was saved yet. */
     version: profileVersionNumber,
-    /** Of all versions that are kept. */
+    /** Bytes of all versions that are kept. */
     bytes: z.int(),
     created_at: z.iso.datetime(),
     last_used_at: z.iso.datetime(),
@@ -201,20 +201,20 @@ export const profileCheck = z
   .object({
     /** Null: the page was not shown. */
     logged_in: z.boolean().nullable(),
-    /** Where the browser was at the end: a site may have sent it to its login. */
+    /** Address of the browser at the end: a site may have sent it to its login. */
     url: z.string(),
   })
   .meta({ id: 'ProfileCheck' });
 export type ProfileCheck = z.infer<typeof profileCheck>;
 
-/** What an agent asks for its lease, by a tool of its runner; `name` null: no profile. */
+/** Request of an agent for its lease, by a tool of its runner; `name` null: no profile. */
 export const profileChoice = z.strictObject({
   name: profileName.nullable(),
   mode: z.enum(PROFILE_MODES).default('read-write'),
 });
 export type ProfileChoice = z.infer<typeof profileChoice>;
 
-/** What a runner starts with; null: nothing was saved yet. */
+/** The state with which a runner starts; null: nothing was saved yet. */
 export const runnerProfile = z.object({ version: profileVersionNumber, content: profileContent.nullable() });
 export type RunnerProfile = z.infer<typeof runnerProfile>;
 

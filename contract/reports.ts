@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { artifactName } from './artifact-name.ts';
+import type { EventKind } from './event-kinds.ts';
 import { leaseKey } from './lease-key.ts';
 import { isStorable } from './storable.ts';
 
@@ -43,7 +44,7 @@ export const RUNNER_EVENT_KINDS = [
   'control.taken',
   'control.given_back',
   'profile.save_failed',
-] as const;
+] as const satisfies readonly EventKind[];
 
 /** The longest maximum age of a lease: a week. */
 const AGE_MS_MAX = 7 * 24 * 3_600_000;

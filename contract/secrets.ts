@@ -22,7 +22,7 @@ export const credentialSchema = z
     /** B3: never leaves the controller; runners get the current code. */
     totp: totpSeed.optional(),
     /**
-     * Where it may be filled: https addresses, of which the origin counts, or registrable domains. Without it, the policies and
+     * Places where it may be filled: https addresses, of which the origin counts, or registrable domains. Without it, the policies and
      * the site key decide.
      */
     url: z.union([credentialUrl, z.array(credentialUrl).min(1).max(64)]).optional(),

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { ARTIFACT_KINDS } from './artifact-name.ts';
 import { SNAPSHOTS, TOOLSETS } from './assignment.ts';
+import type { EventKind } from './event-kinds.ts';
 import { HIBERNATE } from './hibernation.ts';
 import { epoch } from './lease-key.ts';
 import { KEEP_PAGES } from './page-names.ts';
@@ -93,9 +94,9 @@ export const getOrCreateRequest = z
     mcp_auth: z.enum(['header', 'url']).default('header'),
     /** The tools that the lease serves; default: the deployment's. A live lease keeps its own. */
     toolset: z.enum(TOOLSETS).optional(),
-    /** What results show of the page; default: the deployment's. A live lease keeps its own; a call may say otherwise. */
+    /** Snapshot mode of results; default: the deployment's. A live lease keeps its own; a call may say otherwise. */
     snapshot: z.enum(SNAPSHOTS).optional(),
-    /** What is kept of its pages as artifacts; default: the deployment's. A live lease keeps its own. */
+    /** Pages that are kept as artifacts; default: the deployment's. A live lease keeps its own. */
     keep_pages: z.enum(KEEP_PAGES).optional(),
     /**
      * The profile that the browser starts with; null or left out: none. A live lease keeps its own, and a request that names
@@ -239,8 +240,8 @@ export const eventSchema = z
     session_id: z.uuid(),
     epoch,
     at: z.iso.datetime(),
-    /** e.g. `session.ready`, `tool.call`, `egress.denied`; see `reports.ts`. */
-    kind: z.string(),
+    /** A string on the wire, since a newer release may write more kinds; a kind that no release knows does not compile. */
+    kind: z.string() as unknown as z.ZodType<EventKind>,
     data: z.record(z.string(), z.unknown()),
   })
   .meta({ id: 'SessionEvent' });

@@ -207,7 +207,7 @@ export async function verifyControllerToken<T extends z.ZodType>(
 const parsedPart = (part: string): unknown => JSON.parse(Buffer.from(part, 'base64url').toString());
 
 /**
- * What names one redemption in an assignment. It names the user, so that the redemption is one
+ * Identifies one redemption in an assignment. It names the user, so that the redemption is one
  * statement.
  */
 export const brokerClaims = leaseKey.extend({ claim_id: z.uuid(), boot_id: z.uuid(), user_id: z.string() });

@@ -1,6 +1,6 @@
 import type { ToolCode } from './tool-codes.ts';
 
-/** Where a tool result carries its code for programs; its text is for models. */
+/** Key in a tool result that holds its code for programs; its text is for models. */
 export const CODE_META = 'omicron.dev/code';
 
 /** A tool result of MCP that says why the call failed. */
@@ -14,9 +14,9 @@ export type ToolFailure = {
 export interface Refusal<Code extends ToolCode = ToolCode> {
   /** Stable: programs decide by it. */
   readonly code: Code;
-  /** What was wrong, in a sentence. */
+  /** The fault, in a sentence. */
   readonly why: string;
-  /** What to do instead, in a sentence. */
+  /** The remedy, in a sentence. */
   readonly instead: string;
 }
 

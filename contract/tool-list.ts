@@ -20,7 +20,7 @@ export type ListedTool = z.infer<typeof listedTool>;
 const toolLists = z.record(z.enum(TOOLSETS), z.array(listedTool));
 
 /**
- * What a runner lists of a toolset where no policy takes a tool away, for programs that answer `tools/list` without a runner.
+ * The tools of each toolset where no policy removes one, for programs that answer `tools/list` without a runner.
  * `npm run tools` writes the file from what runners list.
  */
 export const toolsOf = (toolset: Toolset): readonly ListedTool[] => toolLists.parse(lists)[toolset];

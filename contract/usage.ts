@@ -33,7 +33,7 @@ const amounts = {
   /** Sessions that had a lease in the period. */
   sessions: z.int(),
   leases: z.int(),
-  /** Of each lease what lies in the period. */
+  /** Each lease counts by its part of the period. */
   lease_seconds: z.number(),
   /** Videos, files and pages that were stored in the period, also those that have expired since. */
   artifacts: z.int(),
@@ -48,7 +48,7 @@ export const usageReport = z
     by: z.string(),
     /** `name`: the user, or the value of the tag; null for sessions without it. */
     usage: z.array(z.object({ name: z.string().nullable(), ...amounts }).meta({ id: 'Usage' })),
-    /** Of all, also of those beyond `limit`. */
+    /** Total of all, those beyond `limit` included. */
     total: z.object(amounts).meta({ id: 'UsageTotal' }),
   })
   .meta({ id: 'UsageReport' });

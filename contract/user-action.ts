@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { epoch } from './lease-key.ts';
 
-/** What an agent asks of its person: a code, a CAPTCHA, a consent. */
+/** An agent's request to its person: a code, a CAPTCHA, a consent. */
 export const USER_ACTION_SECONDS = { default: 120, max: 900 } as const;
 
 export const userActionStatus = z.enum(['pending', 'done', 'declined', 'expired']);
@@ -34,10 +34,10 @@ export const pendingUserActionList = z
   .meta({ id: 'PendingUserActionList' });
 export type PendingUserActionList = z.infer<typeof pendingUserActionList>;
 
-/** What the runner that asked is told. */
+/** The answer to the runner that asked. */
 export const askedUserAction = userAction
   .extend({
-    /** Where the person answers, under a login of their own. Absent: the deployment names no console. */
+    /** Address at which the person answers, under a login of their own. Absent: the deployment names no console. */
     url: z.url().optional(),
   })
   .meta({ id: 'AskedUserAction' });

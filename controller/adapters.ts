@@ -20,7 +20,7 @@ import { vaultRestSecrets } from './secrets/vault-rest.ts';
 import { vaultSqlSecrets } from './secrets/vault-sql.ts';
 import type { Settings } from './settings.ts';
 
-// What stands behind each port, as the settings say.
+// The adapter of each port, by the settings.
 
 const artifactUrl = ({ artifactStore, dataDir }: Settings): string =>
   artifactStore ?? pathToFileURL(join(resolve(dataDir), 'artifacts')).href;

@@ -60,7 +60,7 @@ export interface ControllerParts {
   log: Logger;
   /** Environment of local runners: PATH, HOME, and the browser's settings (path, sandbox, ffmpeg). */
   runnerEnv: Readonly<Record<string, string>>;
-  /** Where runners live; child processes of this machine unless given. */
+  /** The place of runners; child processes of this machine unless given. */
   provider?: MakeProvider;
   clock?: Clock;
 }
@@ -109,7 +109,7 @@ export async function startController(parts: ControllerParts): Promise<Controlle
 
 type Core = Awaited<ReturnType<typeof coreOf>>;
 
-/** What the loops and the server are made of. */
+/** Parts of the loops and the server. */
 async function coreOf(parts: ControllerParts, controllerUrl: Promise<string>) {
   const { settings, database, log, clock = realClock } = parts;
   const signing = signingKey(settings.signingKey);

@@ -8,7 +8,7 @@ import { kubernetesRunners } from './runners/kubernetes/provider.ts';
 import { parseControllerSettings, type Settings } from './settings.ts';
 import { postgresDatabase } from './store/postgres.ts';
 
-/** What local runners have of this process's environment; pods have it from their template. */
+/** Variables that local runners inherit from this process; pods have it from their template. */
 const RUNNER_ENV = [...RUNNER_VARIABLES, ENV.chromiumPath, ENV.ffmpegPath];
 
 /** Runners as pods of the cluster that this process, or its kubeconfig, is in. Watches it from here on. */

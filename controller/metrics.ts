@@ -9,7 +9,7 @@ export interface Metrics {
   /** A runner start failed. */
   runnerFailed(): void;
   reaped(leases: number): void;
-  /** What the artifact store holds below one prefix, and the days that it is to be kept. */
+  /** Contents of the artifact store below one prefix, and the days that they are to be kept. */
   surveyed(held: PrefixSurvey, retentionDays: number): void;
   surveyFailed(): void;
   /** Prometheus text. Counts are read from the database at each scrape. */
@@ -25,7 +25,7 @@ const HIBERNATIONS = ['hibernated', 'restored', 'hibernate_failed', 'restore_fai
 const BUCKETS = [0.005, 0.01, 0.015, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 
 /** The metrics of O21 under one prefix, in base units; never a session or a user as a label. */
-export function prometheusMetrics(directory: Directory): Metrics {
+export function prometheusMetrics(directory: Directory): Metrics & { readonly registry: Registry } {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry, prefix: 'omicron_' });
@@ -92,7 +92,7 @@ export function prometheusMetrics(directory: Directory): Metrics {
 
   const freezes = new Counter({
     name: 'omicron_browser_freezes_total',
-    help: 'Browsers that were frozen for want of use, and thawed; the total of the deployment, the same on every replica',
+    help: 'Browsers that were frozen when idle, and thawed; the total of the deployment, the same on every replica',
     labelNames: ['change'],
     registers,
   });
@@ -141,5 +141,6 @@ export function prometheusMetrics(directory: Directory): Metrics {
       return registry.metrics();
     },
     contentType: registry.contentType,
+    registry,
   };
 }

@@ -94,7 +94,7 @@ export const CONTROLLER_SETTINGS = {
   ],
 
   /**
-   * Where runners live: processes of this machine, with browsers of their own (`local`) or of the service Kernel
+   * The place of runners: processes of this machine, with browsers of their own (`local`) or of the service Kernel
    * (`kernel`), or pods of the cluster that the controller runs in.
    */
   provider: [ENV.provider, choice('local', 'kernel', 'kubernetes').default('local')],
@@ -317,7 +317,7 @@ const NEEDED = {
   'vault-kv': ['vaultUrl', 'vaultToken'],
 } as const satisfies Record<Settings['secretStore'], readonly (keyof Settings)[]>;
 
-/** What a check refuses, as a fault of the variable. */
+/** Refusal of a check, as a fault of the variable. */
 function checkSetting(name: string, check: () => unknown): Fault[] {
   try {
     check();

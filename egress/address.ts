@@ -6,7 +6,7 @@ type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Range = [Address, number];
 
 /**
- * What is not the public internet: IANA's special-purpose registries
+ * Ranges outside the public internet: IANA's special-purpose registries
  * (<https://www.iana.org/assignments/iana-ipv4-special-registry>,
  * <https://www.iana.org/assignments/iana-ipv6-special-registry>) and the clouds' metadata addresses. The first class
  * that holds an address names it.

@@ -31,7 +31,7 @@ export class ClientPlaces {
   readonly #places = new Map<Socket, ClientPlace>();
   readonly #strangers = new Map<string, Set<ClientPlace>>();
   readonly #leases = new Set<EgressLease>();
-  /** Of all leases, the longest idle first. */
+  /** Connections of all leases, the longest idle first. */
   readonly #idle = new Set<ClientPlace>();
   #strangersCount = 0;
 

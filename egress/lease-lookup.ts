@@ -27,7 +27,7 @@ export interface LeaseLookup {
 const REFUSED_MS = 1000;
 const REFUSED_MAX = 1000;
 const LOOKUPS_MAX = 64;
-/** Of them; a peer that tries credentials leaves some to the others. */
+/** The share of one peer; one that tries credentials leaves some to the others. */
 const LOOKUPS_PER_PEER = 48;
 
 /**

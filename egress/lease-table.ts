@@ -5,7 +5,7 @@ import type { ProxyRefusal } from './refusal.ts';
 /** A runner's browser and its uploader have a lease each. */
 export const holderOf = (runnerId: string, client: EgressClient): string => `${client} ${runnerId}`;
 
-/** What a grant means beside the lease that its holder has now. A grant of an older epoch is late, and refused. */
+/** Meaning of a grant beside the lease that its holder has now. A grant of an older epoch is late, and refused. */
 export function grantDecision(held: EgressLease | undefined, grant: EgressGrant): 'create' | 'adopt' | 'refuse' {
   if (held?.key.session_id !== grant.session_id) return 'create';
   if (held.key.epoch === grant.epoch) return 'adopt';

@@ -32,7 +32,7 @@ const WATCH_RETRY: Backoff = { firstMs: 1000, maxMs: 1000, jitter: 0.5 };
 
 export type WatchVerdict = { to: 'confirm'; remainingMs: number } | { to: 'adopt'; grant: EgressGrant } | { to: 'end' };
 
-/** What a watch's answer means for one lease; a lease that the answer leaves out has ended. */
+/** Meaning of a watch's answer for one lease; a lease that the answer leaves out has ended. */
 export function watchVerdict(
   { key }: Pick<EgressLease, 'key'>,
   line: WatchAnswer['leases'][number] | undefined,

@@ -43,7 +43,7 @@ interface Open {
   bytes: () => number;
 }
 
-/** What the proxy knows of one lease, and its open connections. Times are this process's monotonic milliseconds. */
+/** The proxy's view of one lease, and its open connections. Times are this process's monotonic milliseconds. */
 export class EgressLease {
   readonly key: LeaseKey;
   readonly client: EgressClient;

@@ -20,7 +20,7 @@ export interface OutboundConnection {
   readonly socket: Socket;
   readonly slot: Pick<Slot, 'signal' | 'tlsOnly' | 'tlsBegan'>;
   readonly lease: LeaseKey;
-  /** Of a plain request: sends it over this connection, and keeps the connection for the next one. */
+  /** For a plain request: sends it over this connection, and keeps the connection for the next one. */
   readonly agent?: Agent;
   /** It has served a request before, so the site may be closing it. */
   readonly reused?: boolean;

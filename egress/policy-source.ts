@@ -1,6 +1,6 @@
 import type { EgressEvent, EgressGrant, WatchAnswer, WatchRequest } from '../contract/egress.ts';
 
-/** What the proxy asks the controller. */
+/** Calls of the proxy to the controller. */
 export interface PolicySource {
   /** The grant that belongs to a credential. Throws when the controller cannot answer now; retry later. */
   lookup(runnerId: string, credential: string, signal: AbortSignal): Promise<EgressGrant | 'refused'>;

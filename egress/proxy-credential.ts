@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
 
-/** What a client of the proxy authenticates with. */
+/** The credential of a client of the proxy. */
 export interface ProxyCredential {
   readonly runnerId: string;
   readonly password: string;

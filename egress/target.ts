@@ -46,7 +46,7 @@ export const hostHeader = ({ host, port }: Destination): string => {
   return port === 80 ? spelt : `${spelt}:${port}`;
 };
 
-/** What `localhost` means, without a lookup: <https://www.rfc-editor.org/rfc/rfc6761#section-6.3>. */
+/** Addresses of `localhost`, without a lookup: <https://www.rfc-editor.org/rfc/rfc6761#section-6.3>. */
 export const LOOPBACK = ['127.0.0.1', '::1'] as const;
 
 /** Names that exist only inside a network, whatever they resolve to. */

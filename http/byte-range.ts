@@ -5,7 +5,7 @@ export interface ByteRange {
 }
 
 /**
- * What a `Range` header asks for of so many bytes (RFC 9110, 14.2): undefined is the whole, as for a header that is missing, that
+ * The part of a body that a `Range` header asks for (RFC 9110, 14.2): undefined is the whole, as for a header that is missing, that
  * asks for several ranges or is no range of bytes; `unsatisfiable` is a 416.
  */
 export function byteRange(header: string | undefined, bytes: number): ByteRange | 'unsatisfiable' | undefined {

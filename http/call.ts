@@ -3,7 +3,7 @@ import { request as requestHttps, Agent as SecureAgent } from 'node:https';
 
 export interface HttpAnswer {
   readonly status: number;
-  /** Of the header `retry-after`, if it was sent. */
+  /** Seconds of the header `retry-after`, if it was sent. */
   readonly retryAfter: string | undefined;
   readonly text: string;
 }

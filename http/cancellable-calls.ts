@@ -44,5 +44,5 @@ export class CancellableCalls {
   }
 }
 
-/** Of the ids 1 and "1" each is its own. */
+/** The ids 1 and "1" are different. */
 const nameOf = (client: string, id: string | number): string => JSON.stringify([client, id]);

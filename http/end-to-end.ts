@@ -12,7 +12,7 @@ const HOP_BY_HOP = new Set([
 ]);
 
 /**
- * Where a body ends and whom a request is for. They are written from what node:http understood, whatever `Connection`
+ * Headers that say where a body ends and whom a request is for. They are written from what node:http understood, whatever `Connection`
  * names: a proxy that drops a length on request passes on bytes that the next parser takes for another message.
  */
 export const FRAMING: ReadonlySet<string> = new Set(['content-length', 'transfer-encoding', 'host']);

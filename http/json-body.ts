@@ -45,7 +45,7 @@ function isDeeper(text: string, depthMax: number): boolean {
   return false;
 }
 
-/** Where the string that begins here ends: at a quote that no odd number of backslashes escapes. */
+/** End of the string that begins here: at a quote that no odd number of backslashes escapes. */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let escapes = 0;

@@ -23,7 +23,7 @@ export interface ApiCall<Answer> {
 
 export interface Answered<Answer> {
   readonly value: Answer;
-  /** Of the header `retry-after`. */
+  /** Seconds of the header `retry-after`. */
   readonly retryAfterSeconds: number | undefined;
 }
 
@@ -31,11 +31,11 @@ export interface ApiPeer {
   readonly url: string;
   /** Begins a sentence: `The controller`. */
   readonly name: string;
-  /** What is thrown when no answer of the peer's own came: none at all, or 429 or 5xx of something in between. */
+  /** The error when no answer of the peer's own came: none at all, or 429 or 5xx of something in between. */
   readonly unreachable: ProblemCode;
-  /** What is thrown when the answer is not the peer's API. */
+  /** The error when the answer is not the peer's API. */
   readonly garbled: ProblemCode;
-  /** What a status stands for when its answer is no problem document: of something in between, only the status can be trusted. */
+  /** The code of a status whose answer is no problem document: of something in between, only the status can be trusted. */
   readonly statuses?: Readonly<Record<number, ProblemCode>>;
 }
 

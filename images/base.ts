@@ -1,13 +1,13 @@
 import type { Builder } from './builder.ts';
 import { IMAGES, type ImageName } from './context.ts';
 
-/** Where the bases are locked. */
+/** The file that locks the bases. */
 export const BASES = 'images/base-images.json';
 
 export interface Base {
   /** With its tag, which the publisher moves, e.g. `docker.io/library/debian:12-slim`. */
   readonly image: string;
-  /** What the tag named when it was pinned; null until then. */
+  /** The digest of the tag when it was pinned; null until then. */
   readonly digest: string | null;
 }
 export type Bases = Readonly<Record<ImageName, Base>>;

@@ -15,7 +15,7 @@ export interface BuildOptions<Name extends ImageName> {
   readonly log: (line: string) => void;
 }
 
-/** Where contexts and SBOMs (`<image>-<tag>.cdx.json`) are kept. */
+/** Folder of contexts and SBOMs (`<image>-<tag>.cdx.json`). */
 export const IMAGES_DIR = '.omicron/images';
 
 /** Builds the images that are not there yet; answers their names, each with its content as its tag. */

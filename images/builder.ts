@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-/** What makes images. Names are full references, e.g. `localhost/omicron-browser-runner:0123456789abcdef`. */
+/** The program that makes images. Names are full references, e.g. `localhost/omicron-browser-runner:0123456789abcdef`. */
 export interface Builder {
   exists(image: string): Promise<boolean>;
   /** Pulls an image by its tag; answers the digest, `sha256:…`, that the tag has in its registry. */

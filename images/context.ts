@@ -8,7 +8,7 @@ import { importsOf } from './imports.ts';
 
 const run = promisify(execFile);
 
-/** What a cluster runs. */
+/** The images that a cluster runs. */
 export const CLUSTER_IMAGES = ['controller', 'runner', 'egress', 'console'] as const;
 /** `local` is the local stack: all of them as processes of one container, for a laptop. */
 export const IMAGES = [...CLUSTER_IMAGES, 'local'] as const;
@@ -109,8 +109,8 @@ async function declaredVersions(rooms: readonly string[]): Promise<Readonly<Reco
 const readJson = async (path: string) => JSON.parse(await readFile(path, 'utf8'));
 
 /**
- * Installs the packages of `manifest`; npm drops from the whole project's lock what they do not need. Of the `node` package
- * only the program is kept, as `bin/node`: the rest are headers and a second copy.
+ * Installs the packages of `manifest`; npm drops from the whole project's lock what they do not need. Only the program of
+ * the `node` package is kept, as `bin/node`: the rest are headers and a second copy.
  */
 async function lockedPackages(path: string, manifest: string): Promise<void> {
   const lock = await readFile('package-lock.json');

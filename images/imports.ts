@@ -3,7 +3,7 @@ import { cruise, type ICruiseResult } from 'dependency-cruiser';
 /** How the import rules of the project resolve, too (.dependency-cruiser.js). */
 const RESOLVE = { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default'] };
 
-/** What programs load, directly or not; type-only imports do not count. */
+/** Files that programs load, directly or not; type-only imports do not count. */
 export interface Imports {
   /** Source files, e.g. `contract/names.ts`. */
   readonly files: readonly string[];

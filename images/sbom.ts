@@ -18,7 +18,7 @@ export interface Sbom {
 // biome-ignore lint/suspicious/noTemplateCurlyInString: dpkg's own placeholders
 const FORMAT = '-f=${Package}\t${Version}\t${Architecture}\t${db:Status-Status}\n';
 
-/** What is in an image: the npm packages as npm lists them, and the packages of its distribution. */
+/** Contents of an image: the npm packages as npm lists them, and the packages of its distribution. */
 export async function sbomOf(builder: Builder, image: string, context: string): Promise<Sbom> {
   const npm = await promisify(execFile)(
     'npm',

@@ -12,7 +12,7 @@ const RIGHTS = {
 
 export const roleArn = (accountId: string, name: string): string => `arn:aws:iam::${accountId}:role/${name}`;
 
-/** Who may use the cluster: IAM roles by access entries, no aws-auth ConfigMap. Viewers cannot read Secrets. */
+/** Roles that may use the cluster: IAM roles by access entries, no aws-auth ConfigMap. Viewers cannot read Secrets. */
 export class Access extends pulumi.ComponentResource {
   constructor(deployment: Deployment, cluster: Cluster, config: StackConfig['cluster']) {
     super('omicron:infra:Access', 'access');

@@ -9,7 +9,7 @@ import { key } from './keys.ts';
 import { documentJson, grant } from './role.ts';
 
 /**
- * Where recordings go (O15): written once by the uploader, read by administrators, deleted after some days. Profiles are there too,
+ * The bucket of recordings (O15): written once by the uploader, read by administrators, deleted after some days. Profiles are there too,
  * for the controller alone. Bucket
  * names are known before anything is created, so that documents and previews can refer to them.
  */

@@ -75,7 +75,7 @@ const schema = z.strictObject({
   network,
   cluster: z.strictObject({
     version: z.string().regex(/^1\.\d{2}$/, 'expected a Kubernetes version such as "1.35", in quotes'),
-    /** Who may reach the API server from outside the VPC; an empty list closes the public endpoint. */
+    /** Addresses that may reach the API server from outside the VPC; an empty list closes the public endpoint. */
     publicAccessCidrs: z.array(namedCidr),
     /** Administrators of the cluster, except the role that creates it, for which EKS makes an entry itself. */
     adminRoles: z.array(roleName),
@@ -99,7 +99,7 @@ const schema = z.strictObject({
     retentionDays: days(365),
     /** Days after which what was kept of a page is deleted. */
     pagesRetentionDays: days(365),
-    /** Who may assume the role that reads recordings. */
+    /** Roles that may assume the one that reads recordings. */
     readerRoles: z.array(roleName).min(1),
     /** Whether the controller may read recordings too, and so hand them to those who may read their session. */
     replay: z.boolean(),

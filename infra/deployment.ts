@@ -1,7 +1,7 @@
 import type * as pulumi from '@pulumi/pulumi';
 import { PROJECT } from './config.ts';
 
-/** What every component of a stack needs to know about it. */
+/** Facts about a stack that every component needs. */
 export interface Deployment {
   readonly env: string;
   /** First part of every name in AWS: `omicron-browser-<env>`. */

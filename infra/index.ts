@@ -2,5 +2,5 @@ import * as pulumi from '@pulumi/pulumi';
 import { parseConfig } from './config.ts';
 import { stack } from './stack.ts';
 
-/** What `pulumi up` runs; the default export becomes the outputs of the stack. */
+/** The program that `pulumi up` runs; the default export becomes the outputs of the stack. */
 export default stack(parseConfig(pulumi.getStack(), pulumi.runtime.allConfig()));

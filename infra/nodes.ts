@@ -89,7 +89,7 @@ function launchTemplate(
 }
 
 /**
- * What a node of an empty group will look like, so that the autoscaler can scale it from zero.
+ * Description of a node of an empty group, so that the autoscaler can scale it from zero.
  * https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/cloudprovider/aws/README.md#auto-discovery-setup
  */
 export function autoscalerTags(clusterName: string, diskGiB: number): Record<string, string> {

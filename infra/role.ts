@@ -8,7 +8,7 @@ import type { Document } from './documents/document.ts';
 export const documentJson = (text: pulumi.Input<Document>): pulumi.Output<string> =>
   pulumi.output(text).apply(known => JSON.stringify(known));
 
-/** A role named after the deployment. What it may do comes from `attach` and `grant`. */
+/** A role named after the deployment. Its rights come from `attach` and `grant`. */
 export function role(
   deployment: Deployment,
   name: string,
@@ -28,7 +28,7 @@ export function role(
 }
 
 /**
- * Attaches AWS-managed policies to a role. What uses the role depends on them, so that they are destroyed after it: a
+ * Attaches AWS-managed policies to a role. Users of the role depend on them, so that they are destroyed after it: a
  * cluster or a node without its rights leaves network interfaces behind.
  */
 export function attach(

@@ -2,7 +2,7 @@ import type { StackConfig } from './config.ts';
 
 export const ARGOCD = 'argocd';
 
-/** What Argo CD reads in the repository. */
+/** The part of the repository that Argo CD reads. */
 export const renderedPath = (env: string): string => `manifests/rendered/${env}`;
 
 /**

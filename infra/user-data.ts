@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { SECCOMP_PROFILE } from '../contract/names.ts';
 
-/** Where the kubelet looks for `localhostProfile`: https://kubernetes.io/docs/tutorials/security/seccomp/ */
+/** Folder in which the kubelet looks for `localhostProfile`: https://kubernetes.io/docs/tutorials/security/seccomp/ */
 const SECCOMP_DIR = '/var/lib/kubelet/seccomp';
 
 // Bytes before base64: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/user-data.html

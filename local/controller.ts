@@ -11,7 +11,7 @@ import { postgresDatabase } from '../controller/store/postgres.ts';
 export interface LocalKeys {
   /** Text of at least 32 bytes. */
   serviceSecret: string;
-  /** What the egress proxy signs its calls with; at least 32 bytes. */
+  /** The secret under which the egress proxy signs its calls; at least 32 bytes. */
   egressSecret: string;
   /** Ed25519 private key, JWK as JSON. */
   signingKey: string;

@@ -1,8 +1,8 @@
 import type { MachineTools } from './machine-tools.ts';
 
-/** What installing touches; a test gives its own. */
+/** Effects of an installation; a test gives its own. */
 export interface Machine {
-  /** What is there now. */
+  /** The present state. */
   find(): MachineTools;
   /** Whether the browser's program starts at all: a downloaded one may miss system libraries. */
   starts(browser: string): boolean;

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { ENV } from '../contract/names.ts';
 import { BrowserNotFoundError, browserPath, commandPath } from '../runner/browser/browser-path.ts';
 
-/** What runners need of a machine; undefined: it was not found. */
+/** Programs of a machine that runners need; undefined: it was not found. */
 export interface MachineTools {
   browser: string | undefined;
   ffmpeg: string | undefined;
@@ -43,7 +43,7 @@ export const toolsEnvironment = ({ browser, ffmpeg }: MachineTools): Record<stri
   ...(ffmpeg === undefined ? {} : { [ENV.ffmpegPath]: ffmpeg }),
 });
 
-/** Where Playwright keeps a browser, if it has one. Loaded when nothing else is found: Playwright takes 50 MB of a process. */
+/** Path at which Playwright keeps a browser, if it has one. Loaded when nothing else is found: Playwright takes 50 MB of a process. */
 function playwrightPath(): string {
   const { chromium }: typeof import('playwright-core') = createRequire(import.meta.url)('playwright-core');
   return chromium.executablePath();

@@ -14,7 +14,10 @@ const STACK_PROCESS = {
   environment: { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '16384', MALLOC_TRIM_THRESHOLD_: '131072' },
 };
 
-/** What each kind of work needs: packages of some workspaces (unless named: of all), programs of the machine, and how Node.js is started. */
+/**
+ * Needs of each kind of work: packages of some workspaces (unless named: of all), programs of the machine, and how
+ * Node.js is started.
+ */
 const WORK = {
   stack: { workspaces: ['cli', 'local'], tools: ['browser'], ...STACK_PROCESS },
   check: { tools: [] },
@@ -68,7 +71,7 @@ function installPackages() {
   if (sound && complete) return;
 
   process.stderr.write(`Installing the npm packages of ${workspaces?.join(', ') ?? 'all workspaces'}, once ...\n`);
-  // What a running stack uses is not touched where packages are only added; `npm ci` begins with an empty folder.
+  // Files of a running stack are not touched where packages are only added; `npm ci` begins with an empty folder.
   const command = sound ? ['install', '--no-save'] : ['ci'];
   const npmArgs = [...command, ...(workspaces ?? []).map(path => `--workspace=${path}`), '--loglevel=error'];
   // under `npm run`, the npm that runs us

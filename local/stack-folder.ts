@@ -36,7 +36,7 @@ export class StackFolder {
   get artifacts(): string {
     return join(this.path, 'artifacts');
   }
-  /** What Node.js compiled of the runner: the next one starts in a sixth less time. */
+  /** Compiled code of the runner: the next one starts in a sixth less time. */
   get compileCache(): string {
     return join(this.path, 'compile-cache');
   }
@@ -96,7 +96,7 @@ export class StackFolder {
     for (const file of [this.#runningFile, this.environmentFile]) await rm(file, { force: true });
   }
 
-  /** Where the stack of this folder listens and its service secret; null: none runs. */
+  /** Address of the stack of this folder, and its service secret; null: none runs. */
   async running(): Promise<(RunningStack & { serviceSecret: string }) | null> {
     const text = await readFile(this.#runningFile, 'utf8').catch(() => null);
     const { serviceSecret } = await this.#readKeys();

@@ -57,7 +57,7 @@ const TEST_TOOLS: Readonly<Record<TestTool, { readonly debian: string }>> = {
 
 const isPython = (tool: TestTool): tool is PythonTool => Object.hasOwn(PYTHON, tool);
 
-/** What installing touches; a test gives its own. */
+/** Effects of an installation; a test gives its own. */
 export interface TestMachine {
   /** Tools that are not there. */
   missing(): TestTool[];

@@ -8,14 +8,14 @@ export interface Resources {
   readonly ephemeralStorage: readonly [request: string, limit: string];
 }
 
-/** Where people open the console, and who signs them in. */
+/** Address of the console for people, and the issuers that sign them in. */
 export interface ConsoleChoices {
   /** e.g. `https://console.example.com`; TLS ends at the ingress. */
   readonly url: string;
   readonly ingress: {
     /** Without it no Ingress is made: something else, a Gateway for example, passes requests on to the Service. */
     readonly className?: string;
-    /** Of the ingress controller; its idle time-out must be above 20 s, at which live views send a ping. */
+    /** Annotations of the ingress controller; its idle time-out must be above 20 s, at which live views send a ping. */
     readonly annotations?: Readonly<Record<string, string>>;
     /** A Secret with the certificate, where the ingress controller has none of its own. */
     readonly tlsSecret?: string;
@@ -26,7 +26,7 @@ export interface ConsoleChoices {
   readonly oidc?: { readonly issuer: string; readonly clientId: string };
   /** The platform's own tokens (Supabase Auth). */
   readonly platform?: { readonly issuer: string };
-  /** Where the identity provider is, on port 443; the internet unless given. */
+  /** Peers of the identity provider, on port 443; the internet unless given. */
   readonly identityProvider?: readonly k8s.NetworkPolicyPeer[];
   readonly claims?: {
     readonly user?: string;
@@ -43,7 +43,7 @@ export type FurtherSettings = Readonly<Partial<Record<Exclude<Setting, 'OMICRON_
 /** The programs whose settings an environment may choose. */
 export type ConfiguredProgram = 'controller' | 'egress' | 'console' | 'runner' | 'uploader';
 
-/** Everything in which `local`, `dev` and `prod` differ. What they share is in `parts/`. */
+/** Everything in which `local`, `dev` and `prod` differ. Everything else is in `parts/`. */
 export interface Environment {
   /** Names the environment in the recordings' prefix. */
   readonly name: 'local' | 'dev' | 'prod';
@@ -62,7 +62,7 @@ export interface Environment {
   readonly clusterIps: { readonly controller: string; readonly egress: string };
   /** Addresses of the API server: its Service and its endpoints. */
   readonly apiServer: { readonly cidrs: readonly string[]; readonly ports: readonly number[] };
-  /** Where the controller connects besides runners, DNS and the API server. */
+  /** Peers of the controller besides runners, DNS and the API server. */
   readonly database: {
     readonly to: readonly k8s.NetworkPolicyPeer[];
     readonly ports: readonly number[];
@@ -83,7 +83,7 @@ export interface Environment {
   readonly artifacts: {
     readonly bucket: string;
     readonly region: string;
-    /** Where S3 and STS answer; AWS's own endpoints when absent. */
+    /** Addresses of S3 and STS; AWS's own endpoints when absent. */
     readonly endpoints: { readonly s3?: string; readonly sts?: string };
     /** Mounts the token that EKS's webhook would mount into uploader and controller, for a cluster without EKS. */
     readonly webIdentityRole?: string;
@@ -93,7 +93,10 @@ export interface Environment {
   readonly profiles?: {
     /** The KMS key that wraps the keys of users; without one a key in the controller's Secret does. */
     readonly keyArn?: string;
-    /** What the controller reaches for them beside the internet: the VPC's endpoints for KMS and STS, or an S3 server in the cluster. */
+    /**
+     * Peers that the controller reaches for them beside the internet: the VPC's endpoints for KMS and STS, or an S3
+     * server in the cluster.
+     */
     readonly endpoints: { readonly to: readonly k8s.NetworkPolicyPeer[]; readonly ports: readonly number[] };
     /** Sessions whose get-or-create does not say are hibernated then, for so long; never without this. */
     readonly hibernation?: { readonly when: 'node' | 'expiry'; readonly keptHours: number };
@@ -106,7 +109,7 @@ export interface Environment {
     readonly audience?: string;
     readonly userClaim?: string;
     readonly toolset?: string;
-    /** Where pages in a chat reach `/live` of the controller. */
+    /** Address at which pages in a chat reach `/live` of the controller. */
     readonly liveUrl?: string;
     /** The ingress that passes the requests of clients on. */
     readonly from: k8s.NetworkPolicyPeer;
@@ -119,11 +122,11 @@ export interface Environment {
   readonly runner: {
     readonly browser: Resources;
     readonly uploader: Resources;
-    /** What is kept of pages, unless a lease says otherwise. */
+    /** Pages that are kept, unless a lease says otherwise. */
     readonly keepPages?: 'none' | 'last' | 'calls';
     /** http origins on which credentials may be filled nevertheless: test sites only, never those of a deployment. */
     readonly insecureLoginOrigins?: readonly string[];
-    /** Whose pages may use `/mcp`, and under whose names a gateway passes requests on with their own `Host`. */
+    /** Origins whose pages may use `/mcp`, and whose hosts a gateway may send as `Host`. */
     readonly mcpOrigins?: readonly string[];
     /** gVisor, Kata or an EKS sandbox, where the nodes have one. */
     readonly runtimeClassName?: string;
@@ -144,7 +147,7 @@ export interface Environment {
   /** Settings of the programs that have no field here, by variable: `{ controller: { OMICRON_ON_USER_LIMIT: 'evict_oldest' } }`. */
   readonly settings?: Readonly<Partial<Record<ConfiguredProgram, FurtherSettings>>>;
   readonly secretStore: 'vault-sql' | 'vault-rest' | 'vault-kv';
-  /** Where HashiCorp Vault is, with `vault-kv`. */
+  /** Peers of HashiCorp Vault, with `vault-kv`. */
   readonly vault?: { readonly to: readonly k8s.NetworkPolicyPeer[]; readonly ports: readonly number[] };
   /** Namespace of a Prometheus that reads ServiceMonitors and PrometheusRules. */
   readonly monitoringNamespace?: string;

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-/** What the registry answered to a push; null until then. A digest of one repeated digit was made up. */
+/** The registry's answer to a push; null until then. A digest of one repeated digit was made up. */
 const digest = z
   .string()
   .regex(/^sha256:(?!(.)\1{63}$)[0-9a-f]{64}$/)
@@ -8,7 +8,7 @@ const digest = z
 const digests = z.strictObject({ controller: digest, runner: digest, egress: digest, console: digest });
 const file = z.strictObject({ dev: digests, prod: digests });
 
-/** What to do for images that are not pushed. */
+/** The remedy for images that are not pushed. */
 export const pushFirst = (environment: string): string =>
   `not pushed: run "npm run images -- --push ${environment}", then "npm run manifests"`;
 

@@ -7,7 +7,7 @@ export interface Resource {
   readonly protect: boolean;
 }
 
-/** What is wrong with a resource. */
+/** The fault of a resource. */
 export interface Finding {
   readonly resource: Resource;
   readonly message: string;
@@ -18,7 +18,7 @@ export interface Finding {
 interface About {
   /** Kebab case; a violation is known by it. */
   readonly name: string;
-  /** What goes wrong when the rule is broken. */
+  /** The damage when the rule is broken. */
   readonly reason: string;
   readonly link: string;
 }

@@ -9,7 +9,7 @@ import { isWaivedBy, WAIVERS, type Waiver } from './waivers.ts';
 /** Every rule that a stack of this project must keep. Tests, CrossGuard and CI run this one list. */
 export const RULES: readonly Rule[] = [...STORAGE, ...NODES, ...CLUSTER_RULES, ...IDENTITY, ...MAINTENANCE];
 
-/** What one rule finds, without waived findings. */
+/** Findings of one rule, without waived ones. */
 export const judge = (rule: Rule, resources: readonly Resource[]): readonly Finding[] =>
   findingsOf(rule, resources).filter(finding => !WAIVERS.some(waiver => isWaivedBy(waiver, rule, finding)));
 

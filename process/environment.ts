@@ -6,7 +6,7 @@ export type Variables = Readonly<Record<string, readonly [name: string, schema: 
 
 export type SettingsOf<V extends Variables> = { readonly [Field in keyof V]: z.output<V[Field][1]> };
 
-/** What is wrong with one variable: `[name, what it must be]`. */
+/** The fault of one variable: `[name, what it must be]`. */
 export type Fault = readonly [name: string, why: string];
 
 /** Thrown for a wrong environment. The message has one line for each variable that is missing or wrong, and no value of a secret. */
@@ -79,7 +79,7 @@ export const wordsSchema = () =>
 export const sharedSecret = () =>
   z.string().refine(text => Buffer.byteLength(text) >= 32, { error: 'must have at least 32 bytes' });
 
-/** What `read` makes of the text; its error becomes a fault of the variable, which names `what` and never the text. */
+/** The result of `read` for the text; its error becomes a fault of the variable, which names `what` and never the text. */
 export const derived = <T>(what: string, read: (text: string) => T) =>
   z.string().transform((text, context) => {
     try {

@@ -1,4 +1,4 @@
-/** Who publishes: the namespace of the MCP registry is proven by this account. */
+/** The publisher: the namespace of the MCP registry is proven by this account. */
 const OWNER = 'example';
 export const REPOSITORY = `https://github.com/${OWNER}/omicron-browser`;
 export const COMMAND_PACKAGE = '@omicron-browser/cli';
@@ -16,7 +16,7 @@ export const NAMES_TO_RESERVE: readonly string[] = [
 const TITLE = 'omicron-browser';
 const DESCRIPTION = 'An isolated browser for each conversation, leased from a self-hosted controller';
 
-/** What the command reads of its environment to find the controller. */
+/** Variables from which the command finds the controller. */
 const CONTROLLER = [
   {
     name: 'OMICRON_CONTROLLER_URL',

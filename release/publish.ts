@@ -21,8 +21,9 @@ export interface PublishOptions {
 }
 
 /**
- * Publishes both npm packages, the wheel and the entry of the MCP registry, in the order in which each needs the one before. What was
- * published before a failure stays: raise the version and run it again. Throws where a step fails.
+ * Publishes both npm packages, the wheel and the entry of the MCP registry, in the order in which each needs the one
+ * before. Packages that were published before a failure stay: raise the version and run it again. Throws where a step
+ * fails.
  */
 export async function publish(options: PublishOptions): Promise<void> {
   const { dryRun, namesAreReserved, environment, python, log } = options;

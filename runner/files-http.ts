@@ -27,7 +27,7 @@ export async function serveFiles(
   }
 }
 
-/** What is left of a file that is refused is read all the same: a peer that still sends reads no answer. */
+/** The rest of a refused file is read all the same: a peer that still sends reads no answer. */
 async function putFile(files: SessionFiles, name: string, request: IncomingMessage): Promise<KeptFile> {
   try {
     return await files.put(name, request.iterator({ destroyOnReturn: false }));

@@ -21,7 +21,7 @@ const MCP_BYTES_MAX = 4 * 1024 * 1024;
 const KEEP_ALIVE_MS = 3_600_000;
 
 export interface RunnerServerOptions {
-  /** Whose pages may use `/mcp` and `/live` too. */
+  /** Origins whose pages may use `/mcp` and `/live` too. */
   readonly mcpOrigins: readonly string[];
   readonly log: Logger;
 }
@@ -149,7 +149,7 @@ function refuse(request: IncomingMessage, response: ServerResponse, error: unkno
   }
   if (problem.code === 'unauthorized') response.setHeader('www-authenticate', 'Bearer');
   if (problem.retry_after_seconds !== undefined) response.setHeader('retry-after', problem.retry_after_seconds);
-  // What is left of an oversized body is not read.
+  // The rest of an oversized body is not read.
   if (problem.code === 'payload_too_large' && !request.complete) response.setHeader('connection', 'close');
   send(response, problem.status, problem, PROBLEM_TYPE);
 }

@@ -10,7 +10,7 @@ import { checkOrigin } from './mcp/origin.ts';
 import type { Runner } from './runner.ts';
 
 export interface LiveUpgradeOptions {
-  /** Whose pages may open a live view too. */
+  /** Origins whose pages may open a live view too. */
   readonly origins: readonly string[];
   readonly log: Logger;
 }

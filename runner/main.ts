@@ -30,7 +30,7 @@ import { warmUp } from './warm-up.ts';
  */
 const PING_MS = 15_000;
 const CONTROLLER_GONE_MS = 120_000;
-/** What was asked before the server closes is answered in this time. */
+/** Requests from before the server closes are answered in this time. */
 const LAST_ANSWERS_MS = 2_000;
 /** How long the port is kept for a controller that has not taken it yet, or has not asked the process to end. */
 const SUCCESSOR_MS = 2_000;

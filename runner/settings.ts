@@ -43,7 +43,7 @@ const spki = z
     'must be base64 SHA-256 digests of public keys, comma-separated',
   );
 
-/** What one runner process is told by its environment. Nothing in it is secret. */
+/** The settings of one runner process. Nothing in it is secret. */
 export const RUNNER_SETTINGS = {
   /** Id of the runner; its starter chooses it. */
   runnerId: [ENV.runnerId, z.uuid({ error: 'must be a UUID' })],

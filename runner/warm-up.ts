@@ -119,7 +119,7 @@ function assignmentToken(key: SigningKey, runnerId: string, bootId: string): str
   return signControllerToken(key, audience, assignment, { nowMs: Date.now(), seconds: 60 });
 }
 
-/** What an agent does first. */
+/** The first acts of an agent. */
 async function warmUpAgent(mcpUrl: string, pageUrl: string): Promise<void> {
   const protocolVersion = '2025-06-18';
   const initialize = { protocolVersion, capabilities: {}, clientInfo: { name: 'warm-up', version: '1' } };

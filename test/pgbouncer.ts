@@ -8,7 +8,7 @@ import { eventually } from './eventually.ts';
 import { freePort } from './port.ts';
 import { testTool } from './tool.ts';
 
-/** Where the pooler is; null on a machine without it. */
+/** The address of the pooler; null on a machine without it. */
 export const PGBOUNCER = testTool('pgbouncer') ?? null;
 
 /** The user nobody's id on Debian and most others: the pooler refuses to run as root. */

@@ -2,6 +2,6 @@ import { type TestTool, testPath } from '../local/test-tools.ts';
 import { commandPath } from '../runner/browser/browser-path.ts';
 import { ROOT } from './local/machine.ts';
 
-/** Where a program is that only tests use; undefined on a machine without it. */
+/** The path of a program that only tests use; undefined on a machine without it. */
 export const testTool = (name: TestTool): string | undefined =>
   commandPath(name, testPath(ROOT, process.env.PATH ?? ''));

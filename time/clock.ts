@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** What waiting needs; a test steps it instead of sleeping. */
+/** The part of a clock that waiting needs; a test steps it instead of sleeping. */
 export interface Clock {
   /** Monotonic. */
   nowMs(): number;

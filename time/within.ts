@@ -1,4 +1,4 @@
-/** What the browser answers; `otherwise` where it fails, or takes longer: a page that hangs, or shows a dialog, answers nothing at all. */
+/** The browser's answer; `otherwise` where it fails, or takes longer: a page that hangs, or shows a dialog, answers nothing at all. */
 export function within<T>(answer: Promise<T>, ms: number): Promise<T | undefined>;
 export function within<T, Other>(answer: Promise<T>, ms: number, otherwise: Other): Promise<T | Other>;
 export async function within<T, Other>(

@@ -2,6 +2,6 @@
 export interface DoctorCheck {
   check: string;
   ok: boolean;
-  /** What was found; for a problem also what to do. */
+  /** The finding; for a problem also what to do. */
   detail: string;
 }

@@ -21,7 +21,7 @@ const RUNNER_SECONDS = 30;
 
 interface DoctorOptions {
   cluster?: boolean;
-  /** What the rollout will do with the platform's namespace. */
+  /** The treatment of the platform's namespace by the rollout. */
   before?: ApiNamespace;
   /** A user whose credentials are checked too. */
   user?: string;

@@ -23,7 +23,7 @@ const pageHeaders = (frameAncestors: string, resourcePolicy: 'same-origin' | 'cr
     'cache-control': 'no-cache', // the ETag says whether what the browser has is current
   }) as const;
 
-/** What `npm run console` writes to console/assets/. */
+/** Files that `npm run console` writes to console/assets/. */
 const ASSETS = {
   'console.html': 'text/html; charset=utf-8',
   'console.js': 'text/javascript; charset=utf-8',

@@ -38,12 +38,12 @@ export interface Console {
 export interface ConsoleOptions {
   /** The origin that people open, e.g. `http://127.0.0.1:<port>`. */
   url: string;
-  /** Where it listens; the host and port of `url` unless given. */
+  /** Address on which it listens; the host and port of `url` unless given. */
   listen?: { host: string; port: number };
   controllerUrl: string;
   /** At least 32 bytes, shared with the controller. */
   serviceSecret: string;
-  /** Who vouches for people; unless given, links do, each for an admin. */
+  /** Providers of identities; unless given, links do, each for an admin. */
   identity?: Identity;
   /** Path of an ffmpeg; with libx264 it makes MP4s of videos. */
   ffmpeg?: string | undefined;

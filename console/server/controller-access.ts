@@ -1,7 +1,7 @@
 import { OmicronError } from '../../contract/problem.ts';
 import { signServiceToken } from '../../contract/tokens.ts';
 
-/** What the console's server needs to reach its controller. */
+/** Needed by the console's server to reach its controller. */
 export interface ControllerAccess {
   /** e.g. `http://127.0.0.1:8080`. */
   readonly controllerUrl: string;

@@ -6,7 +6,7 @@ import { askController, type ControllerAccess } from './controller-access.ts';
 import { signInOf } from './rights.ts';
 
 /**
- * What the pages may ask of the controller, under `/api` here and `/internal` there. Leases are not among them: no MCP
+ * Routes of the controller that pages may call, under `/api` here and `/internal` there. Leases are not among them: no MCP
  * token reaches a page.
  */
 const ROUTES = [
@@ -31,13 +31,13 @@ const ROUTES = [
   ['DELETE', '/users/:user_id/profiles/:name'],
 ] as const;
 
-/** What agents may do is decided by admins; the people under a policy may read it. */
+/** Admins decide what agents may do; the people under a policy may read it. */
 const POLICIES = ['/policy', '/users/:user_id/policy', '/browser-sessions/:session_id/policy'] as const;
 
-/** What of the controller's answer a page gets to see. */
+/** The part of the controller's answer that a page sees. */
 const ANSWER_HEADERS = [
   ...['content-type', 'content-length', 'retry-after', 'accept-ranges', 'content-range'],
-  // Of artifacts that strangers wrote, which would run in the console's origin if they were shown.
+  // For artifacts that strangers wrote: shown, they would run in the console's origin.
   ...['content-disposition', 'x-content-type-options'],
 ];
 

@@ -12,7 +12,7 @@ import { loginFields, pageForms } from './login-form.ts';
 import { requireOwnUser, signInOf } from './rights.ts';
 
 const params = z.object({ user_id: foreignId, site: siteKey });
-/** Of the whole test, its lease's start included. */
+/** Time limit of the whole test, its lease's start included. */
 const TEST_MS = 90_000;
 /** Ends the browser of a test whose console was stopped. */
 const TTL_SECONDS = 60;

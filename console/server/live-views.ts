@@ -21,9 +21,9 @@ const GOING_AWAY = 1001;
 const TRY_AGAIN = 1013;
 /** From here on codes are the protocol's own: `LIVE_CLOSE`. */
 const APPLICATION_CODES = 4_000;
-/** Of what is passed on, what may wait for the slower end: some pictures. */
+/** Bytes that may wait for the slower end: some pictures. */
 const WAITING_BYTES_MAX = 1024 * 1024;
-/** What a close frame holds. */
+/** Contents of a close frame. */
 const REASON_BYTES_MAX = 123;
 
 export interface LiveProxyOptions {
@@ -33,7 +33,7 @@ export interface LiveProxyOptions {
   signIns: SignIns;
 }
 
-/** Who opens a live view: a person who is signed in, or whoever the platform gave a live token for an embedded preview. */
+/** The person who opens a live view: a person who is signed in, or whoever the platform gave a live token for an embedded preview. */
 type Admitted = { readonly sessionId: string } & (
   | { readonly by: 'sign-in'; readonly role: LiveRole; readonly signIn: SignIn }
   | { readonly by: 'token'; readonly token: string }

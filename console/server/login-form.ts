@@ -8,7 +8,7 @@ const field = z.object({
   disabled: z.boolean(),
 });
 type Field = z.infer<typeof field>;
-/** What `browser_get_content` tells of the forms and fields of a page. */
+/** Forms and fields of a page as `browser_get_content` lists them. */
 export const pageForms = z.object({
   forms: z
     .array(z.object({ fields: z.array(field), submit: z.object({ selector: z.string() }).nullable() }))
@@ -28,7 +28,7 @@ const TEXT_TYPES: readonly string[] = ['', 'text', 'email', 'tel'];
 const USERNAME = /user|e-?mail|login|account|identifier/i;
 
 /**
- * Where a page asks for a login: the form with a password, else one with a field that looks like a username (a login in two
+ * The fields in which a page asks for a login: the form with a password, else one with a field that looks like a username (a login in two
  * steps). Undefined: nowhere.
  */
 export function loginFields({ forms, fields }: PageForms): LoginFields | undefined {

@@ -62,7 +62,7 @@ export function oidcRoutes(app: FastifyInstance, { provider, signIns, url, clock
         '<!doctype html><title>Too many requests</title><meta http-equiv="refresh" content="0; url=/sign-in?refused=too_many_requests">',
       );
 
-  /** Where a person reads, in words, why they are not signed in. */
+  /** The page that says why a person is not signed in. */
   const refusedAt = (error: unknown, log: FastifyBaseLogger) => `/sign-in?refused=${describeError(error, log).code}`;
 
   app.get(CONSOLE_ROUTES.oidc, async (request, reply) => {

@@ -16,7 +16,7 @@ export interface OidcOptions {
   readonly url: URL;
 }
 
-/** What one sign-in remembers between leaving for the provider and coming back. */
+/** State of a sign-in between leaving for the provider and coming back. */
 export interface PendingSignIn {
   readonly state: string;
   readonly nonce: string;
@@ -26,11 +26,11 @@ export interface PendingSignIn {
 
 /** An OpenID Connect provider: code flow with PKCE. */
 export interface IdentityProvider {
-  /** Where the person's browser goes to sign in. Throws `issuer_unavailable`. */
+  /** Address to which the person's browser goes to sign in. Throws `issuer_unavailable`. */
   begin(): Promise<{ readonly to: string; readonly begun: PendingSignIn }>;
   /** Whom the provider sent back with this query. Throws `unauthorized`, `forbidden`, `issuer_unavailable`. */
   finish(query: string, begun: PendingSignIn): Promise<SignedInPerson>;
-  /** Whose sessions a logout token ends (OpenID Connect Back-Channel Logout 1.0). Throws `unauthorized`. */
+  /** The person whose sessions a logout token ends (OpenID Connect Back-Channel Logout 1.0). Throws `unauthorized`. */
   loggedOut(logoutToken: string): Promise<(person: SignedInPerson) => boolean>;
 }
 

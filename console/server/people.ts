@@ -5,7 +5,7 @@ import { OmicronError } from '../../contract/problem.ts';
 import { foreignId } from '../../contract/session.ts';
 import type { SignedInPerson } from './sign-ins.ts';
 
-/** Where the claims of an identity provider say who a person is. A claim within a claim has a dot: `app_metadata.role`. */
+/** Claims of an identity provider that say who a person is. A claim within a claim has a dot: `app_metadata.role`. */
 export interface ClaimNames {
   /** The platform's id of the user, whose sessions the person has. */
   readonly user: string;
@@ -13,7 +13,7 @@ export interface ClaimNames {
   readonly role: string;
   /** Which word of that claim is which role. */
   readonly roles: Readonly<Record<ConsoleRole, string>>;
-  /** Of people without any such word; null: they may not sign in. */
+  /** The role of people without any such word; null: they may not sign in. */
   readonly roleWithout: ConsoleRole | null;
 }
 

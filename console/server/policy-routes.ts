@@ -17,7 +17,7 @@ const testRequest = z.strictObject({
 /** A session id as a call's argument `sessionId` has it when the caller omits it. */
 const EXAMPLE_SESSION = '00000000-0000-4000-8000-000000000000';
 
-/** What pages know of policies without a controller: presets, the schema, and which rule of a document decides a call. */
+/** Facts about policies that need no controller: presets, the schema, and which rule of a document decides a call. */
 export function policyToolRoutes(app: FastifyInstance): void {
   app.get('/api/policy-presets', async () => ({
     presets: Object.entries(POLICY_PRESETS).map(([name, { title, policy }]) => ({ name, title, policy })),

@@ -89,7 +89,7 @@ export function polledView(socket: WebSocket): PolledView {
     say(picture, said) {
       for (const message of said) {
         const isPlace = message.t === 'mouse' || message.t === 'wheel' || message.t === 'touch';
-        // What was pressed is let go wherever it is by now.
+        // A pressed button is released wherever the pointer is by then.
         const ends =
           (message.t === 'mouse' && message.kind === 'up') || (message.t === 'touch' && message.points.length === 0);
         if (!isPlace || ends || (newest !== undefined && shapes.get(picture) === shapeOf(newest))) send(message);

@@ -12,7 +12,7 @@ export function handleConsoleErrors(app: FastifyInstance): void {
   });
 }
 
-/** What a page is told of an error. */
+/** The error as a page receives it. */
 export function describeError(error: unknown, log: Pick<FastifyBaseLogger, 'error'>): Problem {
   if (error instanceof OmicronError) return error.toProblem();
   const { statusCode = 500 } = error as FastifyError; // Fastify's own errors have one

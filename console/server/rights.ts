@@ -5,7 +5,7 @@ import type { SignIn, SignIns } from './sign-ins.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who sent it; null on routes that need no sign-in. */
+    /** The sender; null on routes that need no sign-in. */
     signIn: SignIn | null;
   }
   interface FastifyContextConfig {
@@ -41,7 +41,7 @@ export function checkRights(app: FastifyInstance, signIns: SignIns): void {
   });
 }
 
-/** Who sent a request to a route that needs a sign-in. */
+/** The person who sent a request to a route that needs a sign-in. */
 export function signInOf(request: FastifyRequest): SignIn {
   if (request.signIn === null) throw new Error(`${request.url} needs no sign-in`);
   return request.signIn;

@@ -8,7 +8,7 @@ export function checkHost(url: URL, host: string | undefined): void {
     throw new OmicronError('origin_refused', `The console is served as ${url.origin}; open it under this address.`);
 }
 
-/** What changes something, or opens a WebSocket, must come from a page of the console (CSRF). */
+/** A request that changes something, or opens a WebSocket, must come from a page of the console (CSRF). */
 export function requireSameOrigin(url: URL, origin: string | undefined): void {
   if (origin !== url.origin)
     throw new OmicronError('origin_refused', 'Only pages of the console may send this request.');

@@ -12,7 +12,7 @@ import type { SignedInPerson, SignIns } from './sign-ins.ts';
 const platformToken = z.strictObject({ access_token: z.string().min(1).max(16_384) });
 const signInRequest = z.union([z.strictObject({ token: z.string().min(1).max(256) }), platformToken]);
 
-/** Who holds an access token of the platform. Throws `unauthorized`. */
+/** A person who holds an access token of the platform. Throws `unauthorized`. */
 export type VouchForToken = (accessToken: string) => Promise<SignedInPerson>;
 
 export interface SignInRoutes {

@@ -10,14 +10,14 @@ const SIGN_IN_MS = 12 * 3_600_000;
 
 const digestCookie = (value: string): string => createHash('sha256').update(value).digest('base64url');
 
-/** Who signs in, by what vouches for them: a link or an identity provider. */
+/** The person who signs in, by the provider of their identity: a link or an identity provider. */
 export interface SignedInPerson {
   /** Id that no other person has, whatever their names: derived from issuer and subject, or from the link that was opened. */
   readonly id: string;
   /** Not unique, and people may choose it at some providers. Shown to other viewers and written to the timeline. */
   readonly name: string;
   readonly role: ConsoleRole;
-  /** Whose sessions they have; null: everyone's. */
+  /** The user whose sessions they have; null: everyone's. */
   readonly userId: string | null;
   /** How an identity provider names them and their session there, to end it. */
   readonly issuer?: string;
@@ -31,7 +31,7 @@ export interface SignIn extends SignedInPerson {
   isOpen(): boolean;
 }
 
-/** Who is signed in: values of the cookie, kept as digests in this process alone. */
+/** The person who is signed in: values of the cookie, kept as digests in this process alone. */
 export class SignIns {
   readonly #known = new Map<string, { readonly person: SignedInPerson; readonly expiresMs: number }>();
   readonly #cookie: HostCookie;
@@ -53,7 +53,7 @@ export class SignIns {
     return this.#cookie.set(value, SIGN_IN_MS / 1_000);
   }
 
-  /** Whose the `Cookie` header is; undefined: of no person who is signed in. */
+  /** The sign-in of the `Cookie` header; undefined: of no person who is signed in. */
   of(cookies: string | undefined): SignIn | undefined {
     const value = this.#cookie.read(cookies);
     if (value === undefined) return undefined;

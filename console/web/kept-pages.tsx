@@ -5,7 +5,7 @@ import { callConsole, encodePath } from './api.ts';
 import { dayAndTime } from './time.ts';
 import { usePolled } from './use-polled.ts';
 
-/** Where a stored artifact is read, below `/api`. */
+/** Address of a stored artifact, below `/api`. */
 const contentPath = ({ session_id, id }: Artifact): string =>
   `${encodePath`/browser-sessions/${session_id}/artifacts/${id}`}/content`;
 
@@ -15,7 +15,7 @@ const findStored = (artifacts: readonly Artifact[], epoch: number, name: unknown
 /** It is written once. */
 const READ_AGAIN_MS = 3_600_000;
 
-/** What the session's browsers showed last, for when none runs. */
+/** The last page of the session's browsers, for when none runs. */
 export function LastPage({ artifacts }: { artifacts: readonly Artifact[] }) {
   const about = artifacts.findLast(({ name, state }) => name === LAST_PAGE.about && state === 'stored');
   return about === undefined ? null : <Shown about={about} artifacts={artifacts} />;
@@ -48,7 +48,7 @@ function Shown({ about, artifacts }: { about: Artifact; artifacts: readonly Arti
   );
 }
 
-/** What the page showed after a call, where that is kept; read when it is opened. */
+/** The picture after a call, where such are kept; read when it is opened. */
 export function PictureAfterCall(props: { artifacts: readonly Artifact[]; epoch: number; name: unknown }) {
   const picture = findStored(props.artifacts, props.epoch, props.name);
   if (picture === undefined) return null;

@@ -2,7 +2,7 @@ import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import { type ConsoleRole, type Me, mayAs } from '../../contract/console.ts';
 
-/** Who is signed in. Pages are shown when that is known. */
+/** The person who is signed in. Pages are shown when that is known. */
 export const MeContext = createContext<Me>({ name: '', role: 'viewer', user_id: null });
 
 /** Whether the person may do what needs this role. The server decides; this hides what it would refuse. */

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 
-/** What failed and what to do, told to a screen reader at once. */
+/** A failure and what to do, read by a screen reader at once. */
 export const Failure = ({ text }: { text: string | undefined }) =>
   text === undefined ? null : (
     <p class="notice failure" role="alert">
@@ -8,7 +8,7 @@ export const Failure = ({ text }: { text: string | undefined }) =>
     </p>
   );
 
-/** What succeeded. */
+/** A success. */
 export const Success = ({ text }: { text: string | undefined }) => (
   <p class={text === undefined ? 'unseen' : 'notice success'} role="status">
     {text}

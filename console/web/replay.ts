@@ -33,7 +33,7 @@ export function videosOf(artifacts: readonly Artifact[], events: readonly Sessio
     .sort((a, b) => a.startMs - b.startMs || a.file.localeCompare(b.file));
 }
 
-/** What a kind begins, by the kind that ends it. */
+/** The kind that begins a span, by the kind that ends it. */
 const ENDS: Readonly<Record<string, string>> = {
   'control.given_back': 'control.taken',
   'user_action.answered': 'user_action.requested',

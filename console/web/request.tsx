@@ -8,7 +8,7 @@ import { messageOf } from './use-polled.ts';
 
 const NOTE_MAX = 2_000;
 
-/** What an agent asks of a person, and the answer. The answer's note reaches the model: it is no place for a secret. */
+/** An agent's request to a person, and the answer. The answer's note reaches the model: it is no place for a secret. */
 export function Request(props: { request: PendingUserActionList['user_actions'][number]; onAnswered: () => void }) {
   const { request, onAnswered } = props;
   const mayAnswer = useMay('operator');

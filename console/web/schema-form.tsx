@@ -26,7 +26,7 @@ interface FieldProps {
   readonly onChange: (value: unknown) => void;
 }
 
-/** A form for a document of this schema. What the schema does not tell, such as patterns, is checked when it is saved. */
+/** A form for a document of this schema. Rules that the schema does not have, such as patterns, are checked when it is saved. */
 export function SchemaForm(props: { schema: FormSchema; value: Document; onChange: (value: Document) => void }) {
   const { schema, value, onChange } = props;
   return <Properties root={schema} schema={resolveSchema(schema, schema)} value={value} onChange={onChange} />;
@@ -37,7 +37,7 @@ function resolveSchema(root: FormSchema, schema: FormSchema): FormSchema {
   return name === undefined ? schema : (root.$defs?.[name] ?? {});
 }
 
-/** What a new entry begins with. */
+/** The value of a new entry. */
 function createBlank(root: FormSchema, given: FormSchema): unknown {
   const schema = resolveSchema(root, given);
   if (schema.const !== undefined) return schema.const;
@@ -140,14 +140,14 @@ const Group = ({ title, children }: { title: string; children: ComponentChildren
   </fieldset>
 );
 
-/** What was typed, as the schema wants it; what is no number stays text, for the document's own check to name. */
+/** The typed text, as the schema wants it; what is no number stays text, for the document's own check to name. */
 function read(schema: FormSchema, typed: string): unknown {
   if (typed === '') return undefined;
   const number = schema.type === 'number' || schema.type === 'integer' ? Number(typed) : Number.NaN;
   return Number.isNaN(number) ? typed : number;
 }
 
-/** A list of words or numbers, one a line. What was typed stays as it is while it means the same. */
+/** A list of words or numbers, one a line. Typed text stays as it is while it means the same. */
 function Lines({ schema, name, value, onChange }: FieldProps) {
   const lines = Array.isArray(value) ? value.map(String) : [];
   const [typed, setTyped] = useState('');
@@ -229,7 +229,7 @@ function Variant({ root, schema, value, onChange }: FieldProps) {
   );
 }
 
-/** What another kind has too, in the same form. */
+/** Fields that another kind has too, in the same form. */
 const pick = (entry: Document, { properties = {} }: FormSchema): Document =>
   Object.fromEntries(
     Object.entries(entry).filter(([name, value]) => {

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { messageOf } from './use-polled.ts';
 
 export interface Submission<Answer> {
-  /** What the last submission brought; undefined while one runs. */
+  /** The result of the last submission; undefined while one runs. */
   readonly answer: Answer | undefined;
   /** Why the last submission failed. */
   readonly failure: string | undefined;
@@ -37,5 +37,5 @@ export function useSubmission<Answer>(ask: (fields: FormData) => Promise<Answer>
   };
 }
 
-/** What was typed into a field, without the spaces around it. */
+/** The text of a field, without the spaces around it. */
 export const typedIn = (fields: FormData, name: string): string => String(fields.get(name)).trim();

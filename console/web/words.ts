@@ -14,7 +14,7 @@ const ENDED: Record<EndReason, string> = {
   start_timed_out: 'the start took too long',
 };
 
-/** What a state means, where the word alone does not say it. */
+/** Meanings of states whose word does not say it. */
 export const stateHint = ({ status }: Session): string | null =>
   status === 'hibernated'
     ? 'Put away without a browser. Its tabs and logins come back with the next request of its platform.'
@@ -23,7 +23,7 @@ export const stateHint = ({ status }: Session): string | null =>
 export const whyEnded = ({ error, ended_reason }: Session): string | null =>
   error ?? (ended_reason === null ? null : ENDED[ended_reason]);
 
-/** What a list of events is narrowed to. */
+/** Filters of a list of events. */
 export const EVENT_GROUPS = {
   all: { title: 'Everything', has: () => true },
   calls: { title: 'Tool calls', has: (kind: string) => kind === 'tool.call' },
@@ -32,7 +32,7 @@ export const EVENT_GROUPS = {
 } as const;
 export type EventGroup = keyof typeof EVENT_GROUPS;
 
-/** What an event is about: a call by its tool, all else by its kind. */
+/** The subject of an event: a call by its tool, all else by its kind. */
 export const eventTitle = ({ kind, data }: SessionEvent): string => (kind === 'tool.call' ? String(data.tool) : kind);
 
 /** Why a call was refused or failed, or a request denied. */

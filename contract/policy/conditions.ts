@@ -9,8 +9,8 @@ const scalar = z.union([z.string().max(10_000), z.number(), z.boolean()]);
 const text = z.string().min(1).max(10_000);
 
 /**
- * Where the value stands in the call's arguments: names joined by dots, `*` for every element (`fields.*.value`).
- * What lies below the path counts too.
+ * Path of the value in the call's arguments: names joined by dots, `*` for every element (`fields.*.value`).
+ * Values below the path count too.
  */
 const argumentPath = z
   .string()

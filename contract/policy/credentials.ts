@@ -3,7 +3,7 @@ import { siteKey } from '../secrets.ts';
 import { coversPage, credentialTarget, httpsOrigin, registrableDomain } from './credential-target.ts';
 import { POLICY_LAYERS, type PolicyLayer } from './sites.ts';
 
-/** Where the credential of each site key may be filled. */
+/** Places where the credential of each site key may be filled. */
 export const credentialRules = z.record(siteKey, z.array(credentialTarget).min(1).max(64));
 export type CredentialRules = z.infer<typeof credentialRules>;
 
@@ -74,7 +74,7 @@ const inBoth = (one: readonly string[], other: readonly string[]): string[] =>
     }),
   );
 
-/** Where `decideCredential` allows a key, as targets; where that is nowhere, why. */
+/** Places where `decideCredential` allows a key, as targets; where that is nowhere, why. */
 export function credentialTargets(
   layers: readonly CredentialLayer[],
   key: string,

@@ -38,7 +38,7 @@ const BESIDE_OTHER_FAULTS = {
     issues.every(({ path = [] }) => path.length > 0 && path[0] !== 'tools'),
 };
 
-/** What a session may do; stored per deployment, per user and per session. */
+/** Rights of a session; stored per deployment, per user and per session. */
 export const policyDocument = z
   .strictObject({
     $schema: z.string().max(500).optional(),

@@ -18,7 +18,7 @@ import type { ArtifactStore, PrefixSurvey } from '../ports/artifacts.ts';
 import { type BucketOptions, createArtifactClient } from './s3-client.ts';
 
 interface BucketArtifactsOptions extends BucketOptions {
-  /** Of the deployment: its artifacts are below it. */
+  /** Prefix of the deployment: its artifacts are below it. */
   readonly env: string;
 }
 
@@ -117,7 +117,7 @@ async function rulesOf(client: S3Client, Bucket: string): Promise<LifecycleRule[
   }
 }
 
-/** Of the rules that remove every object below the prefix, the soonest. */
+/** The soonest of the rules that remove every object below the prefix. */
 function expiryDays(rules: readonly LifecycleRule[], prefix: string): number | null {
   const days = rules.flatMap(({ Status, Filter, Prefix, Expiration }) => {
     const ofAll = Filter?.Tag === undefined && Filter?.And === undefined;

@@ -10,7 +10,7 @@ import { isPrivateWay } from './private-way.ts';
 export interface AccessTokenRules {
   /** As the issuer writes itself into `iss`; its discovery document names its keys. */
   readonly issuer: string;
-  /** What `aud` must hold. */
+  /** The value that `aud` must hold. */
   readonly audience: string;
   /** The claim that names the user. */
   readonly userClaim: string;
@@ -38,8 +38,9 @@ const DISCOVERY_PAUSE_MS = 5_000;
 const discovery = z.object({ issuer: z.string(), jwks_uri: z.url() });
 
 /**
- * Verifies the access tokens of the deployment's OIDC issuer (RFC 9068). What it answers has the user as `clientId`, and not the
- * token. Throws OAuthError `invalid_token` for a token that is refused, and `issuer_unavailable` when the issuer's keys cannot be read.
+ * Verifies the access tokens of the deployment's OIDC issuer (RFC 9068). The answer has the user as `clientId`, and not
+ * the token. Throws OAuthError `invalid_token` for a token that is refused, and `issuer_unavailable` when the issuer's
+ * keys cannot be read.
  */
 export function accessTokens(rules: AccessTokenRules, clock: Clock): OAuthTokenVerifier {
   const { issuer, audience, userClaim } = rules;
@@ -76,7 +77,7 @@ async function verifyToken(
   }
 }
 
-/** What jose throws for a token; all else is about the keys. */
+/** Errors of jose for a token; all else is about the keys. */
 const REFUSALS = [
   ...[errors.JWSInvalid, errors.JWTInvalid, errors.JWSSignatureVerificationFailed],
   ...[errors.JOSEAlgNotAllowed, errors.JOSENotSupported, errors.JWKSNoMatchingKey, errors.JWKSMultipleMatchingKeys],

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { type ToolFailure, toolFailure } from '../../contract/tool-failure.ts';
 
-/** What the client of a call is answered. */
+/** The answer to the client of a call. */
 export interface GatewayAnswer {
   readonly status: number;
   readonly type: string;

@@ -28,7 +28,7 @@ export async function cancelCall(
   );
 }
 
-/** Who may cancel a call. A client that does not name itself cancels nothing: the id alone may be another's. */
+/** The client that may cancel a call. A client that does not name itself cancels nothing: the id alone may be another's. */
 export const clientOf = (userId: string, headers: IncomingHttpHeaders): string =>
   JSON.stringify([userId, headers['mcp-session-id'] ?? randomUUID()]);
 

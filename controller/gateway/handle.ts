@@ -18,7 +18,7 @@ export const toolCall = z.looseObject({
 });
 export type ToolCallMessage = z.infer<typeof toolCall>;
 
-/** The handle of a call; undefined: it has none. What is no text is returned as it is, to be refused. */
+/** The handle of a call; undefined: it has none. A value that is no text is returned as it is, to be refused. */
 export const handleOf = ({ params }: ToolCallMessage): unknown => params.arguments?.[HANDLE] ?? undefined;
 
 /** For the runner, which knows its one session: to it the handle would be that of another. */
@@ -28,8 +28,8 @@ export function withoutHandle(call: ToolCallMessage): ToolCallMessage {
 }
 
 /**
- * What is wrong between header and body; undefined: nothing. What routes or limits by the header must not be told another conversation than
- * the one that is served. Clients know of the header from the list: tools that are not `listed` come without it.
+ * The contradiction between header and body; undefined: nothing. A proxy that routes or limits by the header must see the
+ * conversation that is served. Clients know of the header from the list: tools that are not `listed` come without it.
  */
 export function headerMismatch(
   call: ToolCallMessage,

@@ -9,7 +9,7 @@ export interface LiveLeaseParts {
   readonly derivation: Uint8Array;
 }
 
-/** Where a lease is served, and the headers with which it is reached. */
+/** Address of a lease, and the headers with which it is reached. */
 export interface LeaseAddress {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;

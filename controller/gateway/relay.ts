@@ -28,7 +28,7 @@ export class ReplicaStopped extends Error {}
 
 /** Clients of the TypeScript SDK wait a minute for a call; the rest is for the call itself. */
 const LEASE_MS = 45_000;
-/** What a runner is told of the client's request; its token is not among it. */
+/** The part of the client's request that a runner gets; its token is not among it. */
 const PASSED_HEADERS = ['accept', 'mcp-protocol-version', 'mcp-method', 'mcp-name', 'mcp-session-id'];
 /** Problems of a runner that has not begun the call: its lease has ended, or is another one by now. */
 const BEFORE_CALL = new Set(['unauthorized', 'lease_ended']);

@@ -40,7 +40,7 @@ export interface GatewaySettings extends AccessTokenRules {
   /** The gateway's address, under which clients know it and tokens are issued for it. */
   readonly url: string;
   readonly toolset: Toolset;
-  /** Where pages in a chat open sockets of live views (`ws:`, `wss:`); undefined: nowhere. */
+  /** Address at which pages in a chat open sockets of live views (`ws:`, `wss:`); undefined: nowhere. */
   readonly liveUrl: string | undefined;
 }
 
@@ -55,7 +55,7 @@ export interface GatewayParts extends RelayParts {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Whose access token the request carries; null on routes that take none. */
+    /** The user of the request's access token; null on routes that take none. */
     gatewayUser: string | null;
   }
 }
@@ -97,7 +97,7 @@ export async function gatewayRoutes(
   const verifier = accessTokens(settings, parts.clock);
   const call = relay(parts, toolset);
   const running = new Running();
-  /** Of this replica: no runner knows of them while their browser is leased. */
+  /** Calls of this replica: no runner knows of them while their browser is leased. */
   const calls = new CancellableCalls();
   const tools = gatewayTools(toolset);
   const listed = new Set(tools.apps.map(({ name }) => name));
@@ -205,7 +205,7 @@ function passedOf({ authorization: _token, ...passed }: IncomingHttpHeaders): He
   return new Headers(Object.entries(passed).map(([name, value]) => [name, String(value)]));
 }
 
-/** What the gateway answers without a runner: who it is, and what tools there are. */
+/** Requests that the gateway answers without a runner: who it is, and what tools there are. */
 function ownAnswersOf(tools: GatewayTools, liveUrl: string | undefined, { policies, version, log }: GatewayParts) {
   const app = appContents(liveUrl === undefined ? [] : [new URL(liveUrl).origin]);
   const handler = createMcpHandler(
@@ -223,7 +223,7 @@ function ownAnswersOf(tools: GatewayTools, liveUrl: string | undefined, { polici
         const showsApps = namesApps(name) || declaresApps(mcpReq.envelope);
         return { tools: await toolsForUser(tools, { userId: authInfo?.clientId ?? '', showsApps }, policies) };
       });
-      // What comes here cannot be passed on; the library answers wrong parameters.
+      // A request that comes here cannot be passed on; the library answers wrong parameters.
       server.setRequestHandler('tools/call', () => {
         throw new ProtocolError(ProtocolErrorCode.InvalidRequest, 'Send each call of a tool as a request of its own.');
       });

@@ -1,7 +1,7 @@
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 
-/** What became of one request to a runner. */
+/** Outcome of one request to a runner. */
 export type RunnerCall =
   /** Its answer begins; the rest may still break off. */
   | { readonly outcome: 'answered'; readonly answer: IncomingMessage }

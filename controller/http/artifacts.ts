@@ -78,7 +78,7 @@ export const artifactRoutes: FastifyPluginAsyncZod<ArtifactRoutes> = async (app,
     },
     async (request, reply) => {
       const { artifact, content } = await stored(request.params, request.userId);
-      // What a page wrote is for no browser to show.
+      // No browser may show the text of a page.
       const isOfPage = artifact.kind !== 'video';
       const about = { mimeType: mimeTypeOf(artifact.name), ...(isOfPage && { name: posix.basename(artifact.name) }) };
       return sendContent(reply, storedAnswer(content, about, request.headers.range));

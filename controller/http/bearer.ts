@@ -7,7 +7,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The user that the service token is limited to; null: every user's. */
     userId: string | null;
-    /** Whose lease a runner's token speaks for; null on routes that take no such token. */
+    /** The lease of a runner's token; null on routes that take no such token. */
     lease: { claims: LeaseKey; expMs: number } | null;
   }
 }
@@ -38,7 +38,7 @@ export const leaseOnly = (keys: ControllerKeys, ...audience: string[]) => ({
   },
 });
 
-/** What `leaseOnly` read. */
+/** The lease that `leaseOnly` read. */
 export function leaseOf(request: FastifyRequest): { claims: LeaseKey; expMs: number } {
   if (!request.lease) throw new Error(`${request.url} has no hook that reads its token`);
   return request.lease;

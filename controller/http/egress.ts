@@ -20,7 +20,7 @@ export interface EgressRoutes extends EgressGrantParts {
   changes: ChangeSignal;
 }
 
-/** What the egress proxy calls: to authorize a credential, to watch its leases, and to report denials. */
+/** Routes of the egress proxy: to authorize a credential, to watch its leases, and to report denials. */
 export const egressRoutes: FastifyPluginAsyncZod<EgressRoutes> = async (app, parts) => {
   app.addHook('onRoute', describeRoutes('egress'));
   app.addHook('onRequest', async request => {

@@ -14,9 +14,9 @@ import { bearerOf } from './bearer.ts';
 
 export interface LeaseMcpRoutes {
   directory: Directory;
-  /** Where clients reach this controller, and no runner; undefined: they reach the runners. */
+  /** Address at which clients reach this controller, and no runner; undefined: they reach the runners. */
   publicUrl: string | undefined;
-  /** Of the names of runners' Services. */
+  /** Prefix of the names of runners' Services. */
   runnerNamePrefix: string;
   mcpAccess: McpAccess;
   version: string;

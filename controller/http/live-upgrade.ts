@@ -26,7 +26,7 @@ const PATH = /^\/internal\/browser-sessions\/([0-9a-f-]{36})\/live$/;
 const PUBLIC_PATH = /^\/live\/([0-9a-f-]{36})$/;
 /** A runner that does not answer in this time is not reached. */
 const DIAL_MS = 5_000;
-/** Of the viewer's request, what the runner needs. Not `Origin`: it is judged here, by this server's name. */
+/** The part of the viewer's request that the runner needs. Not `Origin`: it is judged here, by this server's name. */
 const PASSED_ON = ['sec-websocket-key', 'sec-websocket-version', 'sec-websocket-protocol'] as const;
 
 /**

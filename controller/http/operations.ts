@@ -12,7 +12,7 @@ export interface OperationsRoutes {
 
 const hidden = { schema: { hide: true } };
 
-/** What operators and probes ask: health, metrics, the OpenAPI document. */
+/** Routes of operators and probes: health, metrics, the OpenAPI document. */
 export function operationsRoutes(app: FastifyInstance, parts: OperationsRoutes, isStopping: () => boolean): void {
   const { directory, metrics, provider, version } = parts;
   app.get('/healthz', hidden, async () => ({ status: 'ok' }));

@@ -19,10 +19,10 @@ const answer = z.object({ policy: policyDocument.nullable() }).meta({ id: 'Polic
 export interface PolicyLayerParts<Params extends z.ZodObject> {
   layer: PolicyLayer;
   params: Params;
-  /** Whose policy a request is about. Throws when its token may not touch that. */
+  /** The owner of the policy that a request is about. Throws when its token may not touch that. */
   subjectOf: (params: z.output<Params>, userId: string | null) => Promise<string> | string;
   policies: Policies;
-  /** What the deployment's browsers can be held to. */
+  /** Rules to which the deployment's browsers can be held. */
   capabilities: ProviderCapabilities;
   changes: ChangeSignal;
 }

@@ -13,7 +13,7 @@ export const sessionNotFound = () =>
 export const userActionNotFound = () =>
   new OmicronError('user_action_not_found', 'No user action of this session has this id.');
 
-/** What Fastify itself refuses. */
+/** Refusals of Fastify itself. */
 function ofFastify(error: FastifyError, bodyBytesMax: number): OmicronError | undefined {
   switch (error.code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':

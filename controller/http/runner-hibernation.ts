@@ -29,7 +29,7 @@ export const runnerHibernationRoutes: FastifyPluginAsyncZod<RunnerHibernationRou
       ...ofLease,
       schema: {
         operationId: 'readSnapshot',
-        summary: 'What the browser of a lease starts with when its session was hibernated',
+        summary: 'The state with which the browser of a hibernated session starts',
         response: { 200: sessionSnapshot },
       },
     },

@@ -30,13 +30,13 @@ export interface RunnerRoutes extends RedeemParts {
   policies: Policies;
   userActions: UserActions;
   changes: ChangeSignal;
-  /** Where people open the console. */
+  /** Address of the console for people. */
   consoleUrl: string | undefined;
-  /** Where pages in a chat open sockets of live views (`ws:`, `wss:`), `/live` of this service; undefined: nowhere. */
+  /** Address at which pages in a chat open sockets of live views (`ws:`, `wss:`), `/live` of this service; undefined: nowhere. */
   liveUrl: string | undefined;
 }
 
-/** What runners and their uploaders call: the redemption (O4) and the reports. */
+/** Routes of runners and their uploaders: the redemption (O4) and the reports. */
 export const runnerRoutes: FastifyPluginAsyncZod<RunnerRoutes> = async (app, parts) => {
   const { publicKeys, broker, directory, policies, secrets, userActions, changes, consoleUrl, keys, liveUrl } = parts;
   app.addHook('onRoute', describeRoutes('runner'));
@@ -182,7 +182,8 @@ export const runnerRoutes: FastifyPluginAsyncZod<RunnerRoutes> = async (app, par
       ...leaseOnly(publicKeys, AUDIENCES.lease),
       schema: {
         operationId: 'openLiveSocket',
-        summary: 'Where the page in the chat of a lease may open one socket of its live view, within a minute',
+        summary:
+          'Address at which the page in the chat of a lease may open one socket of its live view, within a minute',
         response: { 200: liveSocketAnswer },
       },
     },

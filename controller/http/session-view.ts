@@ -1,7 +1,7 @@
 import { type Session, sessionSchema } from '../../contract/session.ts';
 import type { SessionRow } from '../store/rows.ts';
 
-/** What operators see of a session: the schema drops what it does not name, such as the claim. */
+/** A session as operators see it: the schema drops what it does not name, such as the claim. */
 export const sessionView = ({ id, options, artifacts_s3_prefix, ...row }: SessionRow): Session =>
   sessionSchema.parse({
     ...Object.fromEntries(Object.entries(row).map(([name, value]) => [name, writeValue(value)])),

@@ -20,7 +20,7 @@ export const usageRoutes: FastifyPluginAsyncZod<UsageRoutes> = async (app, { ser
     {
       schema: {
         operationId: 'readUsage',
-        summary: 'What users, or sessions by a tag, used in a period: leases, their seconds, bytes of artifacts',
+        summary: 'Usage of users, or of sessions by a tag, in a period: leases, their seconds, bytes of artifacts',
         querystring: usageQuery,
         response: { 200: usageReport },
       },

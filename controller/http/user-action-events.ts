@@ -17,7 +17,7 @@ const UNREAD_BYTES_MAX = 1024 * 1024;
 
 /**
  * A10: tells a platform at once when an agent waits for its person, and when it no longer does, as server-sent events
- * (<https://html.spec.whatwg.org/multipage/server-sent-events.html>). Who connects again is told of all that is pending: no
+ * (<https://html.spec.whatwg.org/multipage/server-sent-events.html>). A client that connects again gets all that is pending: no
  * event has to be kept.
  */
 export const userActionEventRoutes: FastifyPluginAsyncZod<UserActionEventRoutes> = async (app, parts) => {

@@ -50,7 +50,7 @@ async function launch(parts: LaunchParts, row: TakenRow, stopping: AbortSignal):
   }
 }
 
-/** What the row says about a start that failed. `overSeconds`: the deadline that it ran into, if it did. */
+/** Text of the row about a start that failed. `overSeconds`: the deadline that it ran into, if it did. */
 function startFailure(error: unknown, overSeconds: number | null) {
   const known = error instanceof OmicronError;
   const reason =

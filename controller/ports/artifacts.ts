@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 
-/** Where artifacts are kept. Uploaders write them; the controller reads them, and removes those past their retention. */
+/** The store of artifacts. Uploaders write them; the controller reads them, and removes those past their retention. */
 export interface ArtifactStore {
   /**
    * Removes one artifact, unless the store removes it by itself. Resolves with whether it is gone: false is to be asked again later.
@@ -23,7 +23,7 @@ export interface ArtifactContent {
   stream(start: number, end: number): Readable;
 }
 
-/** What the answer to a signed URL is, and how long it is given. */
+/** Headers of the answer to a signed URL, and its seconds. */
 export interface SignedAs {
   readonly name: string;
   readonly mimeType: string;
@@ -37,7 +37,7 @@ export interface StoreSurvey {
 
 export interface PrefixSurvey {
   readonly prefix: string;
-  /** What is below it, each with a retention of its own. */
+  /** Prefixes below it, each with a retention of its own. */
   readonly holds: 'videos' | 'pages';
   readonly objects: number;
   readonly bytes: number;

@@ -1,5 +1,5 @@
 /**
- * Where the encrypted objects of profiles are kept. A name is used for one content only, so that nothing is ever written
+ * The store of the encrypted objects of profiles. A name is used for one content only, so that nothing is ever written
  * over. Throws `profile_unavailable` when it cannot be reached: then nothing is known, try again.
  */
 export interface ProfileStore {

@@ -1,7 +1,7 @@
 /** A browser of a service elsewhere. */
 export interface RemoteBrowser {
   readonly id: string;
-  /** Where it is driven over CDP. A secret: the address alone opens it. */
+  /** Address at which it is driven over CDP. A secret: the address alone opens it. */
   readonly cdpUrl: string;
 }
 
@@ -10,7 +10,7 @@ export interface RemoteBrowser {
  * service said; none of it names a key or an address that opens a browser.
  */
 export interface RemoteBrowsers {
-  /** Of the provider, in the rows of its runners. */
+  /** Name of the provider, in the rows of its runners. */
   readonly name: string;
   /** A new browser. One that no runner connects to ends by itself within a minute. */
   create(): Promise<RemoteBrowser>;

@@ -15,13 +15,13 @@ export interface Death {
   reason: string;
 }
 
-/** What a controller gives the provider of its runners. */
+/** Passed by a controller to the provider of its runners. */
 export interface ProviderContext {
-  /** Where runners reach this controller; known once it listens. */
+  /** Address at which runners reach this controller; known once it listens. */
   controllerUrl: Promise<string>;
   /** Public keys with which runners verify assignments: a JWKS, as JSON. */
   jwks: string;
-  /** What a runner says at /healthz. Null: it does not answer, not yet or not any more. */
+  /** The answer of a runner at /healthz. Null: it does not answer, not yet or not any more. */
   healthOf(endpoint: string, signal: AbortSignal): Promise<RunnerHealth | null>;
   /** Called when a runner may have ended. */
   onChange(): void;
@@ -41,7 +41,10 @@ export interface ProviderCapabilities {
   readonly keepsBrowserFiles: boolean;
 }
 
-/** Where runners live: child processes, with browsers here or elsewhere, or pods. `runnerId` names a runner everywhere; every call may be repeated. */
+/**
+ * The place of runners: child processes, with browsers here or elsewhere, or pods. `runnerId` names a runner everywhere;
+ * every call may be repeated.
+ */
 export interface RunnerProvider {
   /** In the rows of its runners, e.g. `kubernetes`. */
   readonly name: string;
@@ -63,7 +66,7 @@ export interface RunnerProvider {
    * until then.
    */
   remove(runnerId: string): Promise<'deleting' | 'gone'>;
-  /** Where agents reach it, and the name of its Kubernetes pod and Service (null elsewhere). */
+  /** Address for agents, and the name of its Kubernetes pod and Service (null elsewhere). */
   addressOf(runner: { id: string; endpoint: string }): { mcpUrl: string; workload: string | null };
   /** Marks it as this lease's, in the background. */
   markLeased(runnerId: string, lease: { sessionId: string; epoch: number; userIdHash: string }): void;

@@ -18,7 +18,7 @@ export function loginDomains(state: ProfileState): { domain: string; expires_at:
     .map(([domain, until]) => ({ domain, expires_at: isoOf(until) }));
 }
 
-/** What a listing shows of one profile at most. */
+/** Domains that a listing shows of one profile at most. */
 const DOMAINS_MAX = 200;
 /** The last second that an ISO date of four digits can say. */
 const SECONDS_MAX = 253_402_300_799;

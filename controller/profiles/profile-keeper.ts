@@ -18,7 +18,7 @@ import { profileUnreadable, type SaveTarget, type SealedObjects } from './sealed
 export interface KeeperParts {
   profiles: Profiles;
   objects: SealedObjects;
-  /** Where the objects are. */
+  /** The store of the objects. */
   store: Pick<ProfileStore, 'remove'>;
   /** A profile that no lease has started with for so long is deleted. */
   retentionDays: number;
@@ -40,7 +40,7 @@ export class ProfileKeeper {
     this.#parts = parts;
   }
 
-  /** What the runner of this lease starts with; `json` null before the first save. */
+  /** The state with which the runner of this lease starts; `json` null before the first save. */
   async ofLease(lease: LeaseKey): Promise<{ version: number; json: Buffer | null }> {
     const row = await this.#parts.profiles.ofLease(lease);
     if (row === null) throw new OmicronError('lease_ended', 'This runner holds no live lease with a profile.');

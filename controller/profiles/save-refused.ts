@@ -7,7 +7,7 @@ export const profileNotFound = () =>
     'The user has no saved profile of this name; list profiles to find the right one.',
   );
 
-/** What the writer is told. */
+/** The error for the writer. */
 export function saveRefusedError({
   code,
   holder,

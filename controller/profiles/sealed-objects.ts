@@ -10,11 +10,11 @@ export interface SealedObjectsParts {
   profiles: Profiles;
   store: ProfileStore;
   keys: KeyWrap;
-  /** What all versions of all profiles of one user, and the snapshots of their sessions, may take. */
+  /** Bytes that all versions of all profiles of one user, and the snapshots of their sessions, may take. */
   quotaBytes: number;
 }
 
-/** What a save is written over, and by whom; `runner` null: by the platform. */
+/** The version that a save is written over, and the writer; `runner` null: by the platform. */
 export type SaveTarget = ProfileRow & { base: number; runner: string | null };
 
 /** Objects of profiles in the store, each under its user's key. Errors are OmicronErrors that say what to do. */

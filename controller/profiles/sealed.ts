@@ -4,11 +4,11 @@ import { zstdCompress, zstdCompressSync, zstdDecompress, zstdDecompressSync } fr
 import { PROFILE_LIMITS, type ProfileForm } from '../../contract/profile.ts';
 import { decrypt, encrypt } from './aes-gcm.ts';
 
-/** Whose content an object is; it opens for no other profile or user, and a version's for no other version or form. */
+/** The owner of an object's content; it opens for no other profile or user, and a version's for no other version or form. */
 export interface Place {
   readonly userId: string;
   readonly profileId: string;
-  /** Of a version, its number and form; a chunk is shared by the versions of a profile; a snapshot has a profile of its own. */
+  /** Number and form of a version; a chunk is shared by the versions of a profile; a snapshot has a profile of its own. */
   readonly of: { readonly version: number; readonly form: ProfileForm } | 'chunk' | 'snapshot';
 }
 

@@ -17,7 +17,7 @@ export interface SnapshotParts {
   log: Logger;
 }
 
-/** What hibernated sessions hold: written whole before the session gives its runner back, and read by the start that restores it. */
+/** Snapshots of hibernated sessions: written whole before the session gives its runner back, and read by the start that restores it. */
 export class Snapshots {
   readonly #parts: SnapshotParts;
 
@@ -42,7 +42,7 @@ export class Snapshots {
     log.info({ session_id: lease.session_id, epoch: lease.epoch, why, tabs, bytes: save.bytes }, 'session hibernated');
   }
 
-  /** What the runner of this start restores. */
+  /** The snapshot that the runner of this start restores. */
   async ofStart(lease: LeaseKey): Promise<SessionSnapshot> {
     const row = await this.#parts.hibernations.ofStart(lease);
     if (row?.object == null) throw new OmicronError('lease_ended', 'This runner restores no session.');

@@ -8,7 +8,7 @@ import type { FileAnswer, RunnerFiles } from '../ports/runner-files.ts';
 
 /** A runner that is silent for this long is not reached. */
 const SILENT_MS = 30_000;
-/** What is passed on of a content's answer. */
+/** Headers of a content's answer that are passed on. */
 const PASSED_ON = [
   ...['accept-ranges', 'cache-control', 'content-disposition', 'content-length', 'content-range', 'content-type'],
   'x-content-type-options',

@@ -5,7 +5,7 @@ const FORM = '{"credentials": {"<site>": {"username", "password"}}}';
 const envelope = z.looseObject({ credentials: z.record(z.string(), z.unknown()) });
 
 /**
- * What can be used of one user's document, as it was stored: text, or JSON that is parsed already. An entry of another form costs the
+ * The usable part of one user's document, as it was stored: text, or JSON that is parsed already. An entry of another form costs the
  * user that entry, and a document of another form its credentials; neither is an error, and no reason quotes a value.
  */
 export function readDocument(stored: unknown): VaultDocument {

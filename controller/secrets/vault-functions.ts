@@ -6,7 +6,7 @@ import { readDocument } from './vault-document.ts';
 const READ = ['get_vault_secret', 'omicron_get_vault_secret'];
 export const CHANGE = 'omicron_change_vault_credential';
 
-/** What a call of a function answers that is not there. */
+/** The answer to a call of a function that is not there. */
 export const MISSING = Symbol('missing');
 
 export const noFunctions = (): OmicronError =>

@@ -8,7 +8,7 @@ import { readDocument } from './vault-document.ts';
 
 const TIMEOUT_MS = 5_000;
 const RETRY_SECONDS = 2;
-/** Of a write that another replica overtook. */
+/** Code of a write that another replica overtook. */
 const TRIES = 12;
 const PAUSE = { firstMs: 20, maxMs: 200, jitter: 1 };
 
@@ -19,7 +19,7 @@ const secret = z.object({
 });
 
 interface Version {
-  /** What was stored; null: nothing, or it was deleted. */
+  /** The stored document; null: nothing, or it was deleted. */
   readonly stored: unknown;
   readonly version: number;
 }

@@ -25,7 +25,7 @@ export type Redemption =
   | { outcome: 'wait' }
   | { outcome: 'refused'; why: string };
 
-/** What runners say and ask. Repeating any of it is harmless. */
+/** Calls of runners. Repeating any of it is harmless. */
 export interface Broker {
   /**
    * One call succeeds for a claim, whatever the number of replicas; and another one only with the key of the first: its answer may have been
@@ -75,7 +75,7 @@ const redemption = z.discriminatedUnion('outcome', [
 const DEPTH_MAX = 32;
 
 /**
- * What jsonb can hold. A page or an agent can put null bytes, broken Unicode and endless depth into a tool call; that
+ * Values that jsonb can hold. A page or an agent can put null bytes, broken Unicode and endless depth into a tool call; that
  * must not keep the call off the timeline.
  */
 function sanitiseForJsonb(value: unknown, levels = DEPTH_MAX): unknown {

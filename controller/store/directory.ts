@@ -29,7 +29,7 @@ export interface Stats {
   hibernations: Record<string, number>;
 }
 
-/** What is read, and what takes a session off the list. `userId`: sessions of others are not found. */
+/** Reads, and the step that takes a session off the list. `userId`: sessions of others are not found. */
 export interface Directory {
   session(sessionId: string, userId: string | null): Promise<SessionRow | null>;
   /** False while a live claim works on the start of this epoch. */

@@ -18,7 +18,7 @@ export interface AwaitedUpload {
   remainingMs: number;
 }
 
-/** What the egress proxy may ask: which lease a runner holds, and whose uploads are awaited. */
+/** Questions of the egress proxy: which lease a runner holds, and whose uploads are awaited. */
 export interface EgressLeases {
   /** In the order asked; null where the runner holds no lease. */
   live(runnerIds: readonly string[]): Promise<(LiveLease | null)[]>;

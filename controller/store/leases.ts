@@ -8,7 +8,7 @@ import { type RunnerRow, runnerRow, type SessionRow, sessionRow } from './rows.t
 
 /** One get-or-create, as the database needs it. */
 export interface Acquisition {
-  /** What the caller asked for. */
+  /** The caller's request. */
   request: Pick<
     GetOrCreateRequest,
     | 'user_id'
@@ -52,9 +52,9 @@ export type Acquired =
       limit: number;
       active: number;
       retryAfterMs: number;
-      /** Of `profile_in_use`: the session whose lease has the profile; of `profile_mismatch`: the hibernated one. */
+      /** With `profile_in_use`: the session whose lease has the profile; of `profile_mismatch`: the hibernated one. */
       holder?: string | undefined;
-      /** Of `provider_mismatch`: where the lease lives. */
+      /** With `provider_mismatch`: where the lease lives. */
       provider?: string | undefined;
     };
 
@@ -87,12 +87,12 @@ export interface Claim {
   claimId: string;
 }
 
-/** What becomes known of a lease with its start. */
+/** Facts about a lease that are known at its start. */
 export interface StartedLease {
   mcpUrl: string;
-  /** Of the runner's Kubernetes pod and Service; null elsewhere. */
+  /** Name of the runner's Kubernetes pod and Service; null elsewhere. */
   workload: string | null;
-  /** Where the recording goes under the artifact store's root. */
+  /** Prefix of the recording under the artifact store's root. */
   prefix: string;
 }
 

@@ -21,7 +21,7 @@ export const MIGRATIONS_TABLE = `create table if not exists omicron.migrations (
 
 const DECLARATION = /^\s*create or replace function (\w+\.\w+)\(/gim;
 
-/** What a file of functions declares, by qualified name. A name has one signature. */
+/** Functions that a file declares, by qualified name. A name has one signature. */
 export const declaredIn = (file: SqlFile): string[] => [...file.sql.matchAll(DECLARATION)].map(found => found[1] ?? '');
 
 /** Each file after those whose functions it names: SQL checks the body of a function when it is created. */

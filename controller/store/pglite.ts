@@ -5,15 +5,15 @@ const { serialize } = protocol;
 
 interface Statement {
   name: string;
-  /** What its rows are. */
+  /** Type of its rows. */
   described: Awaited<ReturnType<PGlite['execProtocol']>>['messages'];
   /** A parameter, by its place, in the text form of its type. */
   toText: (value: unknown, index: number) => string | null;
 }
 
 /**
- * Of the process's memory: PGlite's own 160 MB are more than all tables of one machine, make its memory grow past what it starts
- * with, and took 135 MB more of an idle process (375 MB against 240, measured). What does not fit is read from the kernel's cache.
+ * Share of the process's memory: PGlite's own 160 MB are more than all tables of one machine, make its memory grow past what it starts
+ * with, and took 135 MB more of an idle process (375 MB against 240, measured). Pages that do not fit are read from the kernel's cache.
  */
 const SHARED_BUFFERS = '16MB';
 

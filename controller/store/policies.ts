@@ -14,7 +14,7 @@ export interface Policies {
   put(layer: PolicyLayer, subject: string, document: PolicyDocument): Promise<void>;
   remove(layer: PolicyLayer, subject: string): Promise<void>;
   of(sessionId: string, userId: string): Promise<EffectivePolicy>;
-  /** What applies to every session of a user: the layers of the deployment and of the user. */
+  /** Layers that apply to every session of a user: the layers of the deployment and of the user. */
   ofUser(userId: string): Promise<EffectivePolicy>;
 }
 

@@ -28,7 +28,7 @@ const MODES = {
 
 const isMode = (text: string): text is keyof typeof MODES => Object.hasOwn(MODES, text);
 
-/** What else a URL may set on a connection. */
+/** Other parameters that a URL may set on a connection. */
 const PASSED = [
   'application_name',
   'options',

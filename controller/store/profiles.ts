@@ -43,7 +43,7 @@ export interface SaveRefusal {
   /** The session whose lease holds the profile, and when that ends unless it is used. */
   readonly holder?: string | undefined;
   readonly retryAfterMs?: number | undefined;
-  /** Of `profile_changed`: the current version. */
+  /** With `profile_changed`: the current version. */
   readonly version?: number | undefined;
   /** Bytes of `profile_quota_exceeded`. */
   readonly active?: number | undefined;
@@ -76,7 +76,7 @@ export interface SavedContent {
 
 /** The rows of profiles; never their content. Throws `store_unavailable` when the database cannot be reached. */
 export interface Profiles {
-  /** What a runner starts with. Null: this runner does not hold that lease, or the lease has no profile. */
+  /** The state with which a runner starts. Null: this runner does not hold that lease, or the lease has no profile. */
   ofLease(lease: LeaseKey): Promise<ProfileRow | null>;
   /** As `ofLease`. Null also when its current version does not name one of these chunks. */
   chunksOfLease(lease: LeaseKey, objects: readonly string[]): Promise<ProfileRow | null>;

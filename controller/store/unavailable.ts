@@ -11,7 +11,7 @@ const PASSING = /^(08|53|57|40)/;
 /** OpenSSL's and Node's codes for a certificate that is not accepted: https://nodejs.org/api/tls.html#x509-certificate-error-codes */
 const UNTRUSTED = /CERT|SELF_SIGNED|UNABLE_TO_(GET|VERIFY)/;
 
-/** What a connection without a trusted peer needs; undefined for other failures. */
+/** The remedy for a connection without a trusted peer; undefined for other failures. */
 function tlsAdvice(cause: unknown, code: string): string | undefined {
   if (UNTRUSTED.test(code))
     return `The database's certificate was not accepted (${code}), and no password was sent. Put the PEM of its authority into ${ENV.databaseCa} or name the file as sslrootcert in ${ENV.databaseUrl}; the certificate must be valid for the host in the URL.`;

@@ -17,7 +17,7 @@ export interface UserActions {
   find(sessionId: string, id: string): Promise<UserAction | null>;
   answer(sessionId: string, id: string, status: 'done' | 'declined', note: string | null): Promise<UserAction | null>;
   list(sessionId: string): Promise<UserAction[]>;
-  /** Of all sessions, or of one user's: the oldest 200, oldest first. */
+  /** Actions of all sessions, or of one user's: the oldest 200, oldest first. */
   pending(userId: string | null): Promise<PendingUserActionList['user_actions']>;
 }
 

@@ -42,7 +42,7 @@ export function platformKeyPolicy(args: { accountId: string; region: string; log
   });
 }
 
-/** What EKS may do with the key of the cluster's Secrets. */
+/** Rights of EKS on the key of the cluster's Secrets. */
 export function secretsKeyUse(keyArn: string): Document {
   return iamDocument({
     Sid: 'EncryptSecrets',

@@ -1,7 +1,7 @@
 import { PAGE_PREFIX, VIDEO_PREFIX } from '../../contract/names.ts';
 import { type Document, iamDocument, type Statement } from './document.ts';
 
-/** What the IAM documents about recordings refer to. */
+/** Resources that the IAM documents about recordings refer to. */
 export interface Recordings {
   readonly bucketArn: string;
   readonly keyArn: string;
@@ -85,7 +85,7 @@ export function readerPolicy(recordings: Recordings): Document {
   return iamDocument(listRecordings(recordings), readRecordings(recordings), decryptRecordings(recordings));
 }
 
-// What managing a key needs, and nothing that uses it.
+// Rights to manage a key, and none to use it.
 export const ADMINISTER = [
   ...['DescribeKey', 'GetKeyPolicy', 'GetKeyRotationStatus', 'ListResourceTags', 'ListKeyPolicies', 'PutKeyPolicy'],
   ...['EnableKeyRotation', 'EnableKey', 'DisableKey', 'UpdateKeyDescription', 'TagResource', 'UntagResource'],

@@ -3,7 +3,7 @@ export interface Objective {
   /** Name of the recorded series: `omicron:<name>:ratio_rate<window>`. */
   readonly name: string;
   readonly alert: string;
-  /** What users notice when the error budget burns. */
+  /** The effect on users when the error budget burns. */
   readonly summary: string;
   /** The share of good events promised over 30 days. */
   readonly objective: number;

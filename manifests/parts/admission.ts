@@ -9,7 +9,7 @@ import { meta, namespaceNamed } from './meta.ts';
 const apiVersion = 'admissionregistration.k8s.io/v1';
 
 /**
- * What the API server refuses in the runners' namespace to every client: Pod Security says what a pod may not be,
+ * Objects that the API server refuses in the runners' namespace to every client: Pod Security says what a pod may not be,
  * these say that it can only be a runner. cdk8s-plus-28 has no v1 of this kind.
  * https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/
  */

@@ -35,7 +35,7 @@ const NAMESPACED_KINDS = [
 const kinds = (list: readonly (readonly [string, string])[]) => list.map(([group, kind]) => ({ group, kind }));
 
 /**
- * What the root Application finds: a project that says what may be synced where, and the Applications. Monitoring has
+ * Objects that the root Application finds: a project that says what may be synced where, and the Applications. Monitoring has
  * its own, so that a cluster without the Prometheus operator can still sync the rest.
  */
 export function applications(scope: Construct, env: Environment): void {

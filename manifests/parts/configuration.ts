@@ -21,7 +21,7 @@ export const FIXED = {
 
 export const artifactStoreUrl = ({ artifacts }: Environment): string => `s3://${artifacts.bucket}`;
 
-/** Where the uploader's SDK connects: a custom endpoint has the bucket in its path, S3 itself in the host name. */
+/** Servers to which the uploader's SDK connects: a custom endpoint has the bucket in its path, S3 itself in the host name. */
 export const artifactEndpoints = ({ artifacts: { bucket, region, endpoints } }: Environment): readonly string[] => [
   endpoints.s3 ?? `https://${bucket}.s3.${region}.amazonaws.com`,
   endpoints.sts ?? `https://sts.${region}.amazonaws.com`,
@@ -77,10 +77,10 @@ const profileSettings = ({ profiles, artifacts, ...env }: Environment): GivenSet
 
 const text = (value: number | undefined): string | undefined => (value === undefined ? undefined : String(value));
 
-/** Where EKS's webhook mounts the token with which a pod assumes its role. */
+/** Path at which EKS's webhook mounts the token with which a pod assumes its role. */
 export const IRSA = { volume: 'aws-iam-token', path: '/var/run/secrets/eks.amazonaws.com/serviceaccount' } as const;
 
-/** What the webhook would set, and the servers that stand in for AWS's; nothing for a program that needs neither. */
+/** Variables that the webhook would set, and the servers that stand in for AWS's; nothing for a program that needs neither. */
 export const webIdentitySettings = (
   { endpoints, webIdentityRole }: Environment['artifacts'],
   needed: boolean,

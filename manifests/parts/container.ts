@@ -52,7 +52,7 @@ export const spreadConstraints = (matchLabels: Readonly<Record<string, string>>)
     labelSelector: { matchLabels },
   }));
 
-/** What EKS's webhook adds: https://github.com/aws/amazon-eks-pod-identity-webhook */
+/** Additions of EKS's webhook: https://github.com/aws/amazon-eks-pod-identity-webhook */
 export const webIdentityToken = (name: string): k8s.Volume => ({
   name,
   projected: {

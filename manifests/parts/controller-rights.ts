@@ -1,7 +1,7 @@
 import { SERVICE_ACCOUNTS } from '../../contract/names.ts';
 
 /**
- * What the controller may do with one kind of object in the runners' namespace: each verb, and what fails without it.
+ * Rights of the controller on one kind of object in the runners' namespace: each verb, and what fails without it.
  */
 export interface Right {
   /** API group; the core's unless given. */

@@ -10,7 +10,7 @@ export const WAVES = {
   bindings: -1,
   config: 0,
   workloads: 1,
-  /** What needs running pods. */
+  /** Objects that need running pods. */
   after: 2,
 } as const;
 

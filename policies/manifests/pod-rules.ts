@@ -6,7 +6,7 @@ const hasResource = (container: unknown, kind: 'requests' | 'limits', resource: 
 const isSidecar = (container: unknown): boolean => readField(container, 'restartPolicy') === 'Always';
 const SECRET_LIKE = /secret|password|token|key|credential|jwks/i;
 
-/** What a pod must be like. */
+/** Rules for pods. */
 export const POD_RULES: readonly ManifestRule[] = [
   containerRule(
     'run-as-non-root',

@@ -11,7 +11,7 @@ export interface Manifest {
   readonly [field: string]: unknown;
 }
 
-/** What is wrong with an object. */
+/** The fault of an object. */
 export interface ManifestFinding {
   readonly manifest: Manifest;
   readonly message: string;
@@ -23,7 +23,7 @@ export interface ManifestFinding {
  */
 export interface ManifestRule {
   readonly name: string;
-  /** What goes wrong when the rule is broken. */
+  /** The damage when the rule is broken. */
   readonly reason: string;
   /** Environments in which it does not apply. */
   readonly exceptIn?: readonly string[];

@@ -7,7 +7,7 @@ import { type ResourceRule, readPath, type StackRule, toList } from '../rule.ts'
 const COMPONENT = 'eks:index:Cluster';
 const CLUSTER = 'aws:eks/cluster:Cluster';
 
-/** Where a setting stands in each of the two. Read one by one: a preview knows some and not others. */
+/** Path of a setting in each of the two. Read one by one: a preview knows some and not others. */
 const SETTINGS = {
   publicAccess: { [CLUSTER]: ['vpcConfig', 'endpointPublicAccess'], [COMPONENT]: ['endpointPublicAccess'] },
   publicCidrs: { [CLUSTER]: ['vpcConfig', 'publicAccessCidrs'], [COMPONENT]: ['publicAccessCidrs'] },

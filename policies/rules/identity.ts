@@ -6,7 +6,7 @@ const KEY = 'aws:kms/key:Key';
 
 const hasWildcard = (text: string): boolean => /[*?]/.test(text);
 
-/** What is missing before only the one meant can become the role; undefined when nothing is. */
+/** Conditions that are missing before only the one meant can become the role; undefined when nothing is. */
 function findUnpinned(statement: PolicyStatement): string | undefined {
   if (statement.effect !== 'Allow') return undefined;
   if (statement.principals.some(([kind, value]) => kind === '*' || hasWildcard(value)))

@@ -17,7 +17,7 @@ wanted => {
       return false;
     }
   };
-  // What a build or a framework made up changes with the next visit.
+  // A name that a build or a framework made up changes with the next visit.
   const stable = name => name && name.length < 64 && !/\d{4,}|[0-9a-f]{8,}|^:|^radix-|^ember\d|^react-/i.test(name);
   const quoted = value => JSON.stringify(value);
 
@@ -117,7 +117,7 @@ wanted => {
       .flatMap(root => [...root.querySelectorAll('a[href]')])
       .slice(0, LINKS_MAX)
       .map(a => ({
-        // What is far beyond what is shown is left there.
+        // Parts far beyond the shown ones are left there.
         text: (a.innerText || a.getAttribute('aria-label') || '').trim().slice(0, 20_000),
         href: String(a.href).slice(0, 20_000),
       }));

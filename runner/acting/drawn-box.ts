@@ -57,8 +57,8 @@ interface Box extends Part {
 }
 
 /**
- * Runs in the page. What of a label lies over the box is clicked there. Where nothing is seen of the box (what is only for screen readers
- * has a size of 1 pixel), its label is clicked at the beginning: there may be a link in it.
+ * Runs in the page. A part of the label that lies over the box is clicked there. If nothing is seen of the box (1 pixel,
+ * for screen readers only), its label is clicked at the beginning: there may be a link in it.
  */
 function askDrawn(element: object): object {
   const EDGE = 2;

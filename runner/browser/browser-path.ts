@@ -15,7 +15,7 @@ const isExecutable = (path: string): boolean => {
   }
 };
 
-/** Where a command is found on the search path; a path is checked as it is. */
+/** Path of a command on the search path; a path is checked as it is. */
 export function commandPath(name: string, searchPath: string): string | undefined {
   if (name.includes('/')) return isExecutable(name) ? name : undefined;
   return searchPath

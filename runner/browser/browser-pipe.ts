@@ -11,7 +11,7 @@ const SPAWNED = 'child_process';
 /** Chromium reads from its third descriptor, and writes to its fourth, when it is driven over a pipe. */
 const WRITE = 3;
 const READ = 4;
-/** Of a message. */
+/** Bytes of a message. */
 const END = '\0';
 
 /**

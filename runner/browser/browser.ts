@@ -41,7 +41,7 @@ export interface RunnerBrowser {
   /** The two gates of S5: whether the process is there, and whether it answers over the protocol. */
   gates(): Promise<RunnerHealth['browser']>;
   lastLines(): string[];
-  /** What was stopped here because a page took too much; those who own the pages say so and clear up. */
+  /** Things that were stopped here because a page took too much; those who own the pages say so and clear up. */
   readonly stops: EventEmitter<BrowserStops>;
   /** Why a renderer was stopped in the last seconds, with all its tabs, and whether what it stored has to go. */
   whyStopped(): StoppedRenderer | undefined;
@@ -75,9 +75,9 @@ export interface BrowserOptions {
   readonly searchPath: string;
   /** Unless told, those of the settings' defaults. */
   readonly limits?: BrowserLimits;
-  /** Where the context keeps what sites store; without one it keeps that in memory. */
+  /** Folder in which the context keeps the data of sites; without one it keeps that in memory. */
   readonly userDataDir?: string | undefined;
-  /** What sites may keep there; unless told, what a profile may take. */
+  /** Bytes that sites may keep there; unless told, what a profile may take. */
   readonly storedBytesMax?: number;
 }
 

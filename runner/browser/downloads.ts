@@ -50,7 +50,7 @@ export function downloadJudge(limits: DownloadBounds): (event: DownloadEvent) =>
         urls.delete(guid);
         bytes.delete(guid);
         if (params.state !== 'completed') return undefined;
-        // What the page itself made may be whole before its size is told.
+        // A file that the page itself made may be whole before its size is known.
         if (params.receivedBytes > limits.downloadBytes) return { guid, url, why: tooLarge, last: false };
         keptBytes += params.receivedBytes;
         return undefined;

@@ -28,7 +28,7 @@ export interface ForwardedLease {
 }
 
 /**
- * What the egress proxy did not let through. Chromium hides the page of a refused CONNECT: only this gives the agent
+ * A refusal of the egress proxy. Chromium hides the page of a refused CONNECT: only this gives the agent
  * the reason.
  */
 export interface EgressRefusal {
@@ -56,7 +56,7 @@ const HEAD_BYTES_MAX = 64 * 1024;
 /** Idle connections to the egress proxy, and how long they are kept: less than the minute for which the proxy keeps them. */
 const IDLE_MAX = 8;
 const IDLE_MS = 30_000;
-/** What this forwarder refuses by itself. */
+/** A refusal of this forwarder itself. */
 const OWN_REFUSALS = {
   no_lease: { status: 503, sentence: 'This browser is not leased yet, so nothing is let through.' },
   secret_in_name: REFUSALS.secret_in_name,
@@ -135,14 +135,14 @@ export async function egressForwarder(options: {
   };
 }
 
-/** Of this process's tree: its browser. Only Linux tells whose a connection is. */
+/** In this process's tree: its browser. Only Linux tells whose a connection is. */
 function isOwn(socket: Socket): boolean {
   if (process.platform !== 'linux') return true;
   const peer = findPeer(socket);
   return peer !== undefined && isOwnUser(peer) && isHeldByTree(peer) !== false;
 }
 
-/** Where this process is root, its browser has a user of its own. */
+/** If this process is root, its browser has a user of its own. */
 const isOwnUser = ({ uid }: Peer): boolean => uid === process.getuid?.() || uid === unprivilegedUser(process.pid);
 
 /** Undefined: the kernel does not tell. Pages' own processes open no sockets. */

@@ -7,11 +7,11 @@ import { type Rate, type TokenBucket, tokenBucket } from './rate.ts';
 export interface GateLimits {
   /** An event, or an answer to Playwright: a long body of a response, a picture of a tall page. */
   readonly messageBytesMax: number;
-  /** What a script that was evaluated in a page answers; more than an agent is shown of it. */
+  /** The answer of a script that was evaluated in a page; more than an agent is shown of it. */
   readonly scriptBytesMax: number;
   /** Events of a tab of any kind. Each 4 KiB count as one, of what a page writes to its console each KiB. */
   readonly events: Rate;
-  /** Of these, what nothing depends on (console lines, exceptions, frames of sockets): more is dropped. */
+  /** Those on which nothing depends (console lines, exceptions, frames of sockets): more is dropped. */
   readonly chatter: Rate;
   /** Tabs that pages open, for a tab and all that come from it. */
   readonly popups: Rate;
@@ -109,14 +109,14 @@ export interface EventGate {
 }
 
 /**
- * Stands between Chromium and Playwright, on the pipe between them. What a page floods it with is dropped here, before
- * it is parsed: Playwright handles some thousands of events a second, and what it does not take in time piles up in
+ * Stands between Chromium and Playwright, on the pipe between them. A page's flood is dropped here, before it is parsed:
+ * Playwright handles some thousands of events a second, and what it does not take in time piles up in
  * Chromium's main process and in this one.
  */
 export function eventGate(listener: GateListener, nowMs: () => number, limits: GateLimits = GATE_LIMITS): EventGate {
   const sessions = new Map<string, Session>();
   const senders = new Map<string, Sender>();
-  /** Of these Playwright awaits no answer any more, and fails at one. */
+  /** Playwright awaits no answer to these any more, and fails at one. */
   const crashed = new Set<string>();
   const popups = popupRate(limits.popups, nowMs);
   const bytesMaxOf = (head: string) => (SCRIPT_ANSWER.test(head) ? limits.scriptBytesMax : limits.messageBytesMax);
@@ -154,7 +154,7 @@ export function eventGate(listener: GateListener, nowMs: () => number, limits: G
     if (isNew && openerId !== undefined && !popups.opened(id, openerId)) listener.onPopup({ id, openerId });
   }
 
-  /** What the gate itself needs to know. */
+  /** Messages that the gate itself reads. */
   function note(method: string, sessionId: string | undefined, message: Buffer): void {
     if (method === 'Inspector.targetCrashed' && sessionId !== undefined) crashed.add(sessionId);
     if (method === 'Target.attachedToTarget') {
@@ -215,7 +215,7 @@ export function eventGate(listener: GateListener, nowMs: () => number, limits: G
 
 const parse = (message: Buffer): unknown => JSON.parse(message.toString('utf8', 0, message.length - 1));
 
-/** Whose beginning was too long to be kept has a limit too. */
+/** A message whose beginning was too long to be kept has a limit too. */
 const unknownSession = (sessionId: string): Session => ({ targetId: sessionId, type: 'unknown', parent: undefined });
 
 /**

@@ -2,7 +2,10 @@ import { alarm } from '../../time/alarm.ts';
 import type { Clock } from '../../time/clock.ts';
 import type { Pause } from './pause.ts';
 
-/** Stops a lease's browser while nothing uses it and no platform holds it. What is open stays open; docs/operations.md has what that saves and costs. */
+/**
+ * Stops a lease's browser while nothing uses it and no platform holds it. Open connections stay open; docs/operations.md
+ * has what that saves and costs.
+ */
 export interface Freezer {
   /** The browser runs until the returned function was called; at once, if it was frozen. */
   use(): () => void;

@@ -1,4 +1,4 @@
-/** What the runner did to the browser of its own accord, to keep it within its limits. */
+/** An act of the runner on the browser, to keep it within its limits. */
 export interface Incident {
   readonly kind: 'page.closed' | 'download.cancelled';
   /** Address of the page or of the download. */
@@ -9,7 +9,7 @@ export interface Incident {
 /** Incidents on their way to the agent and to the timeline. */
 export interface Incidents {
   add(incident: Incident): void;
-  /** What happened since the last time, for the agent's next result. */
+  /** Incidents since the last call, for the agent's next result. */
   takeNotes(): string[];
   /** From now on each incident is also told to this listener, those before too. */
   listen(listener: (incident: Incident) => void): void;

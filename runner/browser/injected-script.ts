@@ -8,7 +8,7 @@
  * Refs that the script gives elements begin at a random number in each document.
  */
 export interface InjectedScript {
-  /** What is sent to Chromium in place of a message of Playwright's. */
+  /** The message that is sent to Chromium instead of one of Playwright's. */
   send(message: string): string;
   /** Whether Playwright may read a message of Chromium; if not, what to send to Chromium, if anything. */
   receive(message: Buffer): { readonly pass: boolean; readonly send?: string };
@@ -32,7 +32,7 @@ const MISSING = 'the injected script is not defined here';
 const CALLS = `if (!Object.hasOwn(globalThis, ${KEY})) throw '${MISSING}'; module.exports = globalThis[${KEY}]();`;
 
 const ANSWERS = /^\{"id":(\d+),/;
-/** Of a tab that closes meanwhile no answer comes. */
+/** A tab that closes meanwhile sends no answer. */
 const ASKED_MAX = 10_000;
 
 /** The first id of what is sent here; Playwright counts from 1. */

@@ -26,8 +26,8 @@ const LOG_LINES = 20;
 const LINE_CHARACTERS_MAX = 500;
 
 /**
- * Chromium refuses to run its sandbox as root. Where the runner is root (a container on a laptop, CI) the browser
- * alone gives root up and Node keeps it: a checkout may be unreadable to others. Each runner's browser gets a user id
+ * Chromium refuses to run its sandbox as root. If the runner is root (a container on a laptop, CI), the browser alone
+ * gives root up and Node keeps it: a checkout may be unreadable to others. Each runner's browser gets a user id
  * of its own, so that the browsers of two leases cannot touch each other; ids stay below 61184, where systemd's begin
  * (<https://systemd.io/UIDS-GIDS/>).
  */
@@ -43,7 +43,8 @@ export interface LaunchRules {
    */
   readonly processBytesMax: number;
   /**
-   * What all sites together may keep in files, where the browser has a folder for that; a site that asks for more gets QuotaExceededError.
+   * Bytes that all sites together may keep in files, where the browser has a folder for that; a site that asks for more
+   * gets QuotaExceededError.
    * Chromium itself lets them have four fifths of the disk: of the node's, for which a pod is evicted.
    */
   readonly storedBytesMax: number;
@@ -122,7 +123,7 @@ const CONSOLE_LINE = /:CONSOLE[:(]/;
 
 /**
  * Standard error goes into a named pipe, never into a file, and a few lines of it are kept in memory: once there are pages, errors of
- * the browser's own. Where a page's console is repeated all the same, a page may write what looks like an error after that: nothing
+ * the browser's own. If a page's console is repeated all the same, a page may write a false error after that: nothing
  * that came since there are pages is kept then.
  */
 function listen(pipe: string): Pick<Launcher, 'started' | 'lastLines' | 'close'> {

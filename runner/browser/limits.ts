@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 
-/** What the browser of one lease may take from its machine. Bytes, unless named otherwise. */
+/** Resources that the browser of one lease may take from its machine. Bytes, unless named otherwise. */
 export interface BrowserLimits {
   /** All processes of the browser together. */
   readonly memoryBytes: number;
   /** One renderer: a tab, or the tabs and frames that Chromium gives one process. */
   readonly rendererBytes: number;
-  /** What serves all tabs: the browser process, network, graphics. */
+  /** Processes that serve all tabs: the browser process, network, graphics. */
   readonly sharedBytes: number;
-  /** What the runner's own process holds of the pages. */
+  /** Memory of the pages in the runner's own process. */
   readonly runnerBytes: number;
   /** One download. */
   readonly downloadBytes: number;

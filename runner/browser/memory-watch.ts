@@ -15,7 +15,7 @@ export type MemoryVerdict =
       readonly stop: 'renderer';
       readonly pid: number;
       readonly why: string;
-      /** What it stored counts as well: it stays in the browser process when the renderer has ended. */
+      /** Its stored data counts as well: it stays in the browser process when the renderer has ended. */
       readonly stored: boolean;
     }
   | { readonly stop: 'browser'; readonly why: string };
@@ -25,7 +25,7 @@ const formatMib = (bytes: number) => `${Math.round(bytes / MIB)} MiB`;
 const sumBytes = (processes: readonly TreeProcess[]) => processes.reduce((total, { bytes }) => total + bytes, 0);
 
 /**
- * What has to end: the largest renderer when it, or all processes together, take too much; when what all tabs share
+ * The process that has to end: the largest renderer when it, or all processes together, take too much; when what all tabs share
  * does, the renderer that worked most, for what it asks of the browser process is held there.
  */
 export function judgeMemory({ processes, busyMs }: ProcessSample, limits: MemoryLimits): MemoryVerdict | undefined {
@@ -66,7 +66,7 @@ export interface MemoryWatchOptions {
 }
 
 const LOOK_MS = 250;
-/** What a stopped renderer held in other processes is free after this; what then is too much is somebody else's. */
+/** Memory that a stopped renderer held in other processes is free after this; what then is too much is somebody else's. */
 const FREED_MS = 1_500;
 /** A browser that takes too much for so long, whatever was stopped, is ended. */
 const PATIENCE_MS = 10_000;

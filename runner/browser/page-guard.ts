@@ -42,7 +42,7 @@ const CRASH_MS = 3_000;
 const CLOSE_MS = 2_000;
 /** Each waits for the agent, and until then no other tool acts on the page. */
 const CHOOSERS = { burst: 20, perSecond: 1 };
-/** Of tabs beyond the limit these are told; a page that opens them slowly does so for as long as the lease lives. */
+/** Tabs beyond the limit that are reported; a page that opens them slowly does so for as long as the lease lives. */
 const SURPLUS_TOLD = { burst: 3, perSecond: 1 / 60 };
 const KEPT_CHOOSING = 'it opened one file chooser after the other';
 const CRASHED = 'its process ended, most often for lack of memory';

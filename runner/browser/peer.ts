@@ -4,12 +4,12 @@ import { isIPv4, type Socket } from 'node:net';
 /** The other end of a connection from this machine, as the kernel knows it. */
 export interface Peer {
   readonly uid: number;
-  /** Of its socket; 0 once no process holds it. */
+  /** Inode of its socket; 0 once no process holds it. */
   readonly inode: number;
 }
 
 /**
- * Who holds the other end of a connection from this machine over IPv4, by `/proc/net/tcp` (proc_net_tcp.txt of the
+ * The holder of the other end of a connection from this machine over IPv4, by `/proc/net/tcp` (proc_net_tcp.txt of the
  * kernel's documentation). Undefined: the list does not have it.
  */
 export function findPeer({ remoteAddress = '', remotePort = 0, localPort = 0 }: Socket): Peer | undefined {

@@ -1,7 +1,7 @@
 import type { Clock } from '../../time/clock.ts';
 
 export interface RunnerMemoryOptions {
-  /** What this process holds: the objects of its heap and the buffers beside it. */
+  /** Memory of this process: the objects of its heap and the buffers beside it. */
   readonly heldBytes: () => number;
   readonly collectGarbage: () => void;
   readonly limitBytes: number;
@@ -20,7 +20,7 @@ const MIB = 1024 * 1024;
 const LOOK_MS = 250;
 /** Below this share of the limit nothing is stopped, or garbage would have to be collected all the time. */
 const KEPT_SHARE = 0.8;
-/** What Playwright kept of a closed tab is free after this. */
+/** Playwright's memory of a closed tab is free after this. */
 const FREED_MS = 5_000;
 const PATIENCE_MS = 15_000;
 

@@ -1,6 +1,6 @@
 import { bareText, oneLineAddress } from './page-text.ts';
 
-/** What is longer takes a second a megabyte to be searched for secrets, and tells an agent nothing more. */
+/** A longer text takes a second a megabyte to be searched for secrets, and is of no more use to an agent. */
 const ADDRESS_CHARACTERS_MAX = 8_192;
 export const TITLE_CHARACTERS_MAX = 1_000;
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { RUNNER_PROFILE_FOLDER, runnerTempName } from '../../contract/names.ts';
 import { letBrowsersEnd } from '../../process/leftover-browsers.ts';
 
-/** What the names of all of them begin with. */
+/** Prefix of all their names. */
 const PREFIX = runnerTempName('');
 const OWNER_FILE = 'runner.pid';
 

@@ -8,7 +8,7 @@ const SECRET_CHARACTERS_MAX = 32_768;
 
 /**
  * The first characters of a text, without secrets where it is longer: of one that is cut through, the rest is not found, so
- * they are taken out of more than is shown. Of all of it, this would take a second a megabyte.
+ * they are taken out of more than is shown. For the whole text this would take a second a megabyte.
  */
 export async function cut(
   text: string,

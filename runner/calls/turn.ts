@@ -37,5 +37,4 @@ const PERSON_HAS_CONTROL = refused({
   instead: 'Try again after they give it back.',
 });
 
-const PERSON_ACTED =
-  'A person acted on the page since the last call. What you know of it is old: take a snapshot first.';
+const PERSON_ACTED = 'A person acted on the page since the last call. Your view of it is old: take a snapshot first.';

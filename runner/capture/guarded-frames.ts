@@ -54,7 +54,7 @@ export function guardedFrames<Frame>({
     const now = clock.nowMs();
     if (shown === undefined && settled) {
       clearSinceMs ??= now;
-      // What arrives until then may have been painted before the first of these looks.
+      // Pictures that arrive until then may have been painted before the first of these looks.
       if (now - clearSinceMs > FRAME_AGE_MS) {
         for (const frame of waiting) show(frame);
         return;

@@ -85,7 +85,7 @@ export async function startScreencast(options: ScreencastOptions): Promise<Scree
     if (pace === 'live') again.setAt(now + REST_MS);
     else {
       pause().catch(gone);
-      // Where a picture takes long, the machine is left to others for as long.
+      // After a picture that took long, the machine is left to others for as long.
       again.setAt(now + Math.max(PERIOD_MS.sparing - tookMs, tookMs));
     }
     onPicture({

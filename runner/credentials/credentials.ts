@@ -37,7 +37,7 @@ export interface Credentials {
   siteFor(page: Page, wanted: string | undefined): SiteFound;
   /**
    * Before these targets are filled: a page in which a script of the agent's ran is loaded anew where that loses nothing,
-   * and refused elsewhere. What pages are made of is learned.
+   * and refused elsewhere. The names of pages are learned.
    */
   refresh(page: Page, targets: readonly string[]): Promise<FillRefusal | undefined>;
   /** Puts the value behind a name into a field; resolves with a refusal, and then nothing was typed. */

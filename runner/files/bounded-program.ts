@@ -49,7 +49,7 @@ export async function runBounded(
   child.stdout.on('data', (chunk: Buffer) => {
     chunks.push(chunk);
     bytes += chunk.length;
-    if (bytes > outputBytesMax) reject(new Error(`What the file says takes more than ${outputBytesMax} bytes.`));
+    if (bytes > outputBytesMax) reject(new Error(`The text of the file takes more than ${outputBytesMax} bytes.`));
   });
   child.once('error', reject);
   child.once('close', code => {

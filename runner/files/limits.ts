@@ -1,4 +1,4 @@
-/** What may be brought into one lease; the browser's limits hold for downloads. Bytes, unless named otherwise. */
+/** Files that may be brought into one lease; the browser's limits hold for downloads. Bytes, unless named otherwise. */
 export interface FileLimits {
   readonly fileBytes: number;
   /** All files together, and how many there may be. */

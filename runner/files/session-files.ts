@@ -20,7 +20,7 @@ export interface KeptFile extends SessionFile {
   readonly sha256: string;
   /** Whether it is a text of at most `TEXT_BYTES_MAX`. */
   readonly isText: boolean;
-  /** Of a page that may have held a secret: no agent gets it, in whatever form. */
+  /** Sent by a page that may have held a secret: no agent gets it, in whatever form. */
   readonly isTainted: boolean;
 }
 

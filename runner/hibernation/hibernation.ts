@@ -20,11 +20,12 @@ export interface HibernationOptions {
 }
 
 /**
- * Gives the browser of a lease back while the session stays. What an agent does after the browser was read would be lost, so a
- * hibernation is given up for a call that begins meanwhile; and while the controller decides, calls wait for its answer.
+ * Gives the browser of a lease back while the session stays. Acts of an agent after the browser was read would be lost,
+ * so a hibernation is given up for a call that begins meanwhile; and while the controller decides, calls wait for its
+ * answer.
  */
 export interface Hibernation {
-  /** Throws `lease_in_use` where the lease goes on. Who asks while it is under way gets the same answer. */
+  /** Throws `lease_in_use` where the lease goes on. A caller who asks while it is under way gets the same answer. */
   run(order: HibernateOrder): Promise<void>;
   /** Called by a call that has begun to use the browser: whether the session was hibernated instead, so that it is not carried out. */
   overtook(): Promise<boolean>;

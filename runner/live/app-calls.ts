@@ -16,7 +16,7 @@ export interface AppCalls {
 export interface AppCallsOptions {
   readonly live: Pick<LiveView, 'isFull'>;
   readonly exchanges: Exchanges;
-  /** Where the page may open one socket; null: nowhere. */
+  /** Address at which the page may open one socket; null: nowhere. */
   readonly socket: (signal: AbortSignal) => Promise<LiveSocketAnswer['socket']>;
   /** Answers what the agent asks; the first answer counts. */
   readonly answer: (id: string, answer: UserActionAnswer, signal: AbortSignal) => Promise<void>;
@@ -46,7 +46,7 @@ export function appCalls({ live, exchanges, socket, answer }: AppCallsOptions): 
   };
 }
 
-/** For the page alone, which reads the structure: hosts pass the text on to nothing. */
+/** Read only by the in-chat page; hosts forward no text. */
 const structuredAnswer = (structuredContent: Record<string, unknown>): CallToolResult => ({
   content: [],
   structuredContent,

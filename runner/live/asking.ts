@@ -1,10 +1,10 @@
 import type { Dialog, FileChooser, Page } from 'playwright-core';
 import type { ServerMessage } from '../../contract/live.ts';
 
-/** What pages ask of the person: dialogs, and files. */
+/** Questions of pages to the person: dialogs, and files. */
 export interface Asking {
   watch(page: Page): void;
-  /** What is open now, for a viewer that has come. */
+  /** Open questions, for a viewer that has come. */
   open(): Promise<ServerMessage[]>;
   /** Resolves when a dialog opens in the tab: what was sent before may not be answered until that is. */
   dialogOpens(page: Page, signal: AbortSignal): Promise<void>;

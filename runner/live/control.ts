@@ -19,7 +19,7 @@ export interface TakenFrom {
 }
 
 /**
- * Who acts on the browser of a lease: its agent or one person. The one place that decides; every call of the agent begins
+ * The one who acts on the browser of a lease: its agent or one person. The one place that decides; every call of the agent begins
  * here, and every input of a person is asked for here.
  */
 export interface Control {

@@ -14,7 +14,7 @@ export interface Exchanges {
 
 export interface ExchangesOptions {
   readonly live: Pick<LiveView, 'connect'>;
-  /** Who watches. */
+  /** The viewer. */
   readonly claims: Pick<LiveTokenClaims, 'viewer' | 'viewer_id' | 'role'>;
   readonly clock: Clock;
 }

@@ -3,7 +3,7 @@ import type { InputMessage } from '../../contract/live.ts';
 import { LIVE_LIMITS } from '../../contract/live-limits.ts';
 import { within } from '../../time/within.ts';
 
-/** What a person does with mouse, keyboard, touch and input method, in the order in which it came. */
+/** Input of a person by mouse, keyboard, touch and input method, in the order in which it came. */
 export type DeviceMessage = Extract<InputMessage, { t: 'mouse' | 'wheel' | 'key' | 'text' | 'ime' | 'touch' }>;
 
 export interface DeviceInput {
@@ -33,7 +33,7 @@ const CTRL_OR_META = 6;
 /** A frame that hangs does not tell. */
 const SELECTION_MS = 1_000;
 
-/** A document's selection, or that of the text field which has the focus. Of a document in a frame: while the focus is there. */
+/** A document's selection, or that of the text field which has the focus. For a document in a frame: while the focus is there. */
 const SELECTION = `(() => {
   let e = document.activeElement;
   if (e?.matches('iframe, frame') || (parent !== self && !document.hasFocus())) return '';

@@ -21,10 +21,10 @@ import { type OpenRequests, openRequests } from './requests.ts';
 import { liveTabs } from './tabs.ts';
 import { liveViewer, type Viewer, type ViewerSocket } from './viewer.ts';
 
-/** What the viewers of a lease see, and what the person among them does who has control. */
+/** Pictures for the viewers of a lease, and input of the person among them who has control. */
 export interface LiveView {
   readonly control: Control;
-  /** What the agent asks of its person. */
+  /** The agent's request to its person. */
   readonly requests: OpenRequests;
   /** Whether one more viewer is admitted. */
   isFull(): boolean;
@@ -68,7 +68,7 @@ export function liveView({
   /** Open sockets, those that are not greeted yet too. */
   let open = 0;
   let seq = 0;
-  /** Of the shown tab, as it was sent; for who comes later. */
+  /** Address of the shown tab, as it was sent; for who comes later. */
   let newest: { tab: number; bytes: Uint8Array } | undefined;
   let tabsSent = '';
   let telling: Promise<void> | undefined;

@@ -17,7 +17,7 @@ export interface Pickers {
   end(): void;
 }
 
-/** What was chosen: options of a list by their places, or the value of a field. */
+/** The choice: options of a list by their places, or the value of a field. */
 export interface Picked {
   readonly options?: readonly number[] | undefined;
   readonly value?: string | undefined;

@@ -4,7 +4,7 @@ import { LIVE_CLOSE, LIVE_LIMITS } from '../../contract/live-limits.ts';
 import { parseJsonBody } from '../../http/json-body.ts';
 import type { Clock } from '../../time/clock.ts';
 
-/** What a viewer needs of its socket. */
+/** The part of a socket that a viewer needs. */
 export interface ViewerSocket {
   readonly readyState: number;
   /** Bytes that were sent and are not on their way yet. */

@@ -6,10 +6,10 @@ import { isWithheld } from '../secrecy/pictures.ts';
 import { type PageFilesOptions, pageFiles } from './page-files.ts';
 import { type PageSecrecy, pictureOf, readPage } from './read-page.ts';
 
-/** What the timeline says of a picture after a call: its artifact, or why there is none. */
+/** The picture after a call as the timeline has it: its artifact, or why there is none. */
 export type CallPicture = { readonly picture: string } | { readonly picture_withheld: string };
 
-/** What is kept of the pages of a lease, for after its end (A7, A14, S11). Nothing here rejects. */
+/** Pages of a lease that are kept for after its end (A7, A14, S11). Nothing here rejects. */
 export interface KeptPages {
   /** A call begins; the returned function ends it. Between calls the page is kept, so that a browser that crashes leaves its last one. */
   callStarted(): () => void;

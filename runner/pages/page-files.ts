@@ -12,7 +12,7 @@ export interface PageFilesOptions {
   readonly beforeFirst: () => Promise<void>;
 }
 
-/** Where the kept pages of a lease lie until its uploader sends them. An uploader sees whole files only. */
+/** Folder of a lease's kept pages until its uploader sends them. An uploader sees whole files only. */
 export function pageFiles({ outputDir, beforeFirst }: PageFilesOptions) {
   const prepare = async () => {
     await beforeFirst();

@@ -13,7 +13,7 @@ export interface PageSecrecy {
   readonly conceal: Conceal;
 }
 
-/** What a page shows, without secrets. */
+/** Contents of a page, without secrets. */
 export interface PageContent {
   readonly url: string;
   readonly title: string;

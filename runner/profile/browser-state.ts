@@ -2,7 +2,7 @@ import type { BrowserContext } from 'playwright-core';
 import * as z from 'zod';
 import type { ProfileState } from '../../contract/profile.ts';
 
-/** What was read of a browser, and how many records of IndexedDB cannot be kept. */
+/** State that was read of a browser, and the number of IndexedDB records that cannot be kept. */
 export interface BrowserState {
   readonly state: ProfileState;
   readonly leftOut: number;

@@ -14,7 +14,7 @@ type Cut = { readonly parts: readonly FilePart[]; readonly bytes: number };
 const AT_ONCE = 4;
 /** About what one request reads: most chunks are small, and each request costs some milliseconds. */
 const READ_BYTES = 8 * 1024 * 1024;
-/** What one request writes: the controller holds it three times: as it came, sealed, and as it was read back. */
+/** Chunks of one request: the controller holds it three times: as it came, sealed, and as it was read back. */
 const WRITE_BYTES = PROFILE_LIMITS.chunkBytesMax;
 
 /**

@@ -22,8 +22,9 @@ export interface CompleteOptions {
 }
 
 /**
- * Starts the browser again from the files of a complete profile. What sites write to their files is there when a process is stopped at
- * any moment, but for cookies and localStorage, which Chromium writes late: these are read over the protocol with every save.
+ * Starts the browser again from the files of a complete profile. Sites' writes to their files are there when a process is
+ * stopped at any moment, except cookies and localStorage, which Chromium writes late: these are read over the protocol
+ * with every save.
  */
 export async function openComplete(
   options: CompleteOptions,

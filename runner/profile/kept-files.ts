@@ -3,7 +3,7 @@ import { copyFile, readdir } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 
 /**
- * What sites store beside their cookies, below the user data folder. Everything else there is a cache, or about the browser and not its
+ * Data of sites beside their cookies, below the user data folder. Everything else there is a cache, or about the browser and not its
  * logins; cookies are read over the protocol, where session cookies are among them.
  */
 const KEPT = [

@@ -13,7 +13,8 @@ const WRITE = `items => {
 }`;
 
 /**
- * What Chromium has not written to its files yet: cookies, with session cookies, and localStorage of the pages that are open. That of
+ * State that Chromium has not written to its files yet: cookies, with session cookies, and localStorage of the pages that
+ * are open. That of
  * other sites was written when their last page was closed.
  */
 export async function readOpenState(context: BrowserContext): Promise<ProfileState> {

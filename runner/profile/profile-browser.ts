@@ -3,11 +3,11 @@ import type { ProfileContent, ProfileFiles } from '../../contract/profile.ts';
 
 /** A browser that holds a profile, in one of its forms. Throws OmicronErrors, and Playwright's. */
 export interface ProfileBrowser {
-  /** Of the browser that has it. */
+  /** Type of the browser that has it. */
   readonly context: BrowserContext;
-  /** What of the profile the browser did not take. */
+  /** Parts of the profile that the browser did not take. */
   readonly leftOut: number;
-  /** What the browser holds now, to be saved over this version. */
+  /** The browser's present state, to be saved over this version. */
   read(over: Saved, signal: AbortSignal): Promise<ProfileContent>;
   /** The same, after which the browser may be gone. */
   readLast(over: Saved, unused: Promise<unknown>, signal: AbortSignal): Promise<ProfileContent>;

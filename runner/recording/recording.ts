@@ -38,7 +38,7 @@ export interface RecordingOptions {
   readonly onStopped: (details: { file: string; reason: string }) => void;
   readonly captures: Captures;
   readonly clock: Clock;
-  /** What all files of the lease may have together. */
+  /** Bytes that all files of the lease may have together. */
   readonly bytesMax?: number;
 }
 
@@ -52,11 +52,11 @@ const LOOK_MS = 1_000;
 /** Encoders at once: a page that opens popups without end must not fill the machine with them. */
 const FILES_AT_ONCE_MAX = 8;
 
-/** Starts recording. What the uploader needs is on disk before the first frame. */
+/** Starts recording. The uploader's order is on disk before the first frame. */
 export function startRecording(options: RecordingOptions): Recording {
   const { context, outputDir, onStarted, onStopped, clock, bytesMax = RECORDING_BYTES_MAX } = options;
   const tabs = new Map<Page, { file: string; started: Promise<() => Promise<void>> }>();
-  /** Of every file; the uploader removes those that are stored. */
+  /** Size of every file; the uploader removes those that are stored. */
   const bytes = new Map<string, number>();
   const stopping = new AbortController();
   let count = 0;

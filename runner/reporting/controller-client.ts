@@ -60,7 +60,7 @@ export interface ControllerClient {
   ): Promise<AskedUserAction>;
   /** Passes on what the person in the chat answers; the first answer counts. */
   answerUser(leaseToken: string, id: string, answer: UserActionAnswer, signal: AbortSignal): Promise<void>;
-  /** Where the person of the lease may open one socket of its live view. */
+  /** Address at which the person of the lease may open one socket of its live view. */
   liveSocket(leaseToken: string, signal: AbortSignal): Promise<LiveSocketAnswer['socket']>;
   /** The profile that the browser of the lease starts with. */
   profile(leaseToken: string, signal: AbortSignal): Promise<RunnerProfile>;
@@ -77,7 +77,7 @@ export interface ControllerClient {
   ): Promise<string[]>;
   /** This runner saves it no more. */
   releaseProfile(leaseToken: string, signal: AbortSignal): Promise<void>;
-  /** What comes back of the hibernated session. */
+  /** The state of the hibernated session that comes back. */
   snapshot(leaseToken: string, signal: AbortSignal): Promise<SessionSnapshot>;
   /** Keeps the snapshot and ends the lease, in one step; may be repeated. Rejects with `lease_in_use` where the lease goes on. */
   hibernate(leaseToken: string, order: HibernateOrder, snapshot: SessionSnapshot, signal: AbortSignal): Promise<void>;

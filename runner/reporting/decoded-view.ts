@@ -98,7 +98,7 @@ function firstCharacter(bytes: Buffer): { text: string; length: number } {
   const [lead = 0] = bytes;
   const size = lead < 0xc0 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
   const text = bytes.subarray(0, size).toString('utf8');
-  // What is no UTF-8 is an older one-byte encoding.
+  // Bytes that are no UTF-8 are an older one-byte encoding.
   return text.includes('\ufffd') ? { text: characterOf(lead), length: 3 } : { text, length: size * 3 };
 }
 
@@ -136,7 +136,7 @@ export function decodedReadings(plain: TextView): TextView[] {
   return found;
 }
 
-/** What is not seen: format characters, and marks that stand on or over a letter. */
+/** Invisible characters: format characters, and marks that stand on or over a letter. */
 const UNSEEN = /[\p{Cf}\p{M}\u115f\u1160\u3164\uffa0]/gu;
 const folds = new Map<string, string>();
 
@@ -182,7 +182,7 @@ export function foldedView({ text, from, to }: TextView): TextView {
   return writer.view();
 }
 
-/** What a page, or a snapshot of it, puts between the pieces of a text: a tag, the start of a line of the tree. */
+/** Separators that a page, or a snapshot of it, puts between the pieces of a text: a tag, the start of a line of the tree. */
 const BETWEEN = /<[a-z/!?][^<>]{0,300}>|- [a-z]+(?: \[[^\]\n]{0,80}\])*:/iy;
 const SEPARATOR = /[\s"'`,;|]/;
 const SOLID = /[\p{L}\p{N}\uffff]/u;

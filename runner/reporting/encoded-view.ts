@@ -44,10 +44,10 @@ const ALPHABETS: readonly Alphabet[] = [
 
 /** Words have the digits of base64 too, but what they are read as is seldom legible for longer. */
 const LEGIBLE_MIN = 4;
-/** Of UTF-16 about every second byte is zero, where most of it is of the Latin alphabet. */
+/** About every second byte of UTF-16 is zero, where most of it is of the Latin alphabet. */
 const ZEROS_MIN = 0.25;
 
-/** What runs of base64, hexadecimal and binary digits say, as far as it is legible; undefined: nothing. */
+/** Texts of runs of base64, hexadecimal and binary digits, as far as they are legible; undefined: nothing. */
 export function decodedRuns(view: TextView): TextView | undefined {
   const writer = new ViewWriter(1_000);
   let any = false;
@@ -113,5 +113,5 @@ function legibleWriter(writer: ViewWriter, { from, to }: TextView, index: number
   };
 }
 
-/** Of UTF-16 also the halves of a character. */
+/** For UTF-16 also the halves of a character. */
 const LEGIBLE = /^(?:[^\p{C}\ufffd]|\s|[\ud800-\udfff])$/u;

@@ -45,7 +45,7 @@ function* hitsAround(view: TextView, needle: Needle, offset: number, size: numbe
     const isLong = end - start >= needle.size;
     if (isLong && hangsTogether(view, start, end, wanted.length)) yield run(needle, start, end);
     else if (isLong)
-      // What stands beside the pieces may look like the next of them.
+      // Text beside the pieces may look like the next of them.
       for (let first = start; first + needle.size <= end; first += 1)
         if (hangsTogether(view, first, first + needle.size, wanted.length))
           yield run(needle, first, first + needle.size);
@@ -90,7 +90,7 @@ const unionOf = (one: Run, other: Run): Run => ({
 const isBetter = (one: Run, other: Run): boolean =>
   one.isWhole === other.isWhole ? one.end - one.start > other.end - other.start : one.isWhole;
 
-/** Where the view's characters stand in the source, without what stands between them. */
+/** Places of the view's characters in the source, without the text between them. */
 export function findSpans({ from, to }: TextView, start: number, end: number): SourceSpan[] {
   const parts: { from: number; to: number }[] = [];
   for (let at = start; at < end; at += 1) {

@@ -28,9 +28,9 @@ const PART_MIN = 4;
 /** Shorter spellings without separators, and shorter values in other alphabets, are not told from chance. */
 const SOLID_MIN = 5;
 const ENCODED_BYTES_MIN = 6;
-/** Of longer values half is half in every view. */
+/** For longer values half is half in every view. */
 const WINDOWS_MAX = 400;
-/** Of a name, a part this long is told from words, where it is more than half. */
+/** A part of a name of this length differs from words, where it is more than half. */
 const NAME_PART_MIN = 8;
 
 export function needlesOf(name: string, value: string, kind: SecretValueKind): Needles {

@@ -1,7 +1,8 @@
 import { OmicronError } from '../../contract/problem.ts';
 
 /**
- * What a route that the controller does not have means to a runner: in a rollout another replica may have it, so that the call is worth
+ * The meaning for a runner of a route that the controller does not have: in a rollout another replica may have it, so
+ * that the call is worth
  * retrying, and where none has, the reader learns why.
  */
 export function ofOtherRelease(error: unknown, route: string): unknown {

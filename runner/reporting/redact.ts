@@ -13,7 +13,7 @@ export type Redact = (text: string) => string;
 export interface Redactor {
   /**
    * The text with every secret replaced by `<secret>NAME</secret>`: whole or more than half of it, in any spelling that
-   * a program can undo. What is longer than four million characters is cut there.
+   * a program can undo. Texts of more than four million characters are cut there.
    */
   readonly redact: Redact;
   /** Whether a text holds a password or more than half of one, or a code. */
@@ -47,7 +47,7 @@ interface Hit {
 }
 
 const CHARACTERS_MAX = 4_000_000;
-/** What a page shows, and the result that tells it. */
+/** Text of a page, and the result that has it. */
 const RECENT_MAX = 2;
 /** The names and addresses of a result take no page's place, and what is longer takes too much memory. */
 const RECENT_CHARACTERS = { min: 1_000, max: 200_000 };
@@ -96,7 +96,7 @@ export function redactor(secrets: Readonly<Record<string, string>>): Redactor {
 const isSame = (one: readonly Searched[], other: readonly Searched[]): boolean =>
   one.length === other.length && one.every((each, index) => each === other[index]);
 
-/** Where a name stands for a value already. */
+/** Places where a name stands for a value already. */
 function marksIn(text: string, names: ReadonlySet<string>): [number, number][] {
   return [...text.matchAll(/<secret>([A-Z0-9_]{1,200})<\/secret>/g)]
     .filter(([, name = '']) => names.has(name))
@@ -125,7 +125,7 @@ function* search(text: string, marks: readonly [number, number][], searched: rea
     for (const { view, partsAt } of slotsIn(reading))
       for (const decoded of decodedReadings(view)) {
         for (const { run, parts } of findFolded(decoded)) yield { run, parts: parts.flatMap(partsAt) };
-        // What looks like a tag in pieces that were joined may be of the value.
+        // A tag in pieces that were joined may be part of the value.
         if (!decoded.text.includes('<')) continue;
         for (const solid of [false, true])
           for (const { run, parts } of find(

@@ -5,7 +5,7 @@ import type { TextView } from './view.ts';
 /** Pieces that stand in equal places of a text, as one text. */
 export interface Slots {
   readonly view: TextView;
-  /** Where in the source a part of the view stands. */
+  /** Place of a part of the view in the source. */
   partsAt(part: SourceSpan): SourceSpan[];
 }
 
@@ -15,7 +15,7 @@ export interface Slots {
  */
 const SLOT =
   /(?<=[{,]\s{0,20})"(?:\\.|[^"\\\n]){0,60}"\s?:|(["'])((?:\\.|(?!\1)[^\\\n]){1,60}?)\1|(?<=[:=.)/#|\t~][ \t]{0,2})([^\s"'`,;(){}[\]<>/#]{1,24}|[^\s"'])(?=[\s"',;)}\]<]|$)/g;
-/** What comes before it and says what it is, but for its numbers. */
+/** The label before a value, digits ignored. */
 const LABEL = /[\p{L}\p{N}_-]{0,20}[^\p{L}\p{N}]{0,6}$/u;
 const LABEL_CHARACTERS = 30;
 const SLOTS_MIN = 2;
@@ -23,9 +23,9 @@ const SLOTS_MIN = 2;
 /** Pieces with one label, joined. */
 class Pieces {
   text = '';
-  /** Where each piece begins in the text. */
+  /** Start of each piece in the text. */
   readonly starts: number[] = [];
-  /** Where each unit of the text stands in the source. */
+  /** Place of each unit of the text in the source. */
   readonly from: number[] = [];
   readonly to: number[] = [];
 

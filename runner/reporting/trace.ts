@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
-/** Where a call stands in a trace; ids in lower-case hex, as OpenTelemetry writes them. */
+/** Place of a call in a trace; ids in lower-case hex, as OpenTelemetry writes them. */
 export type CallSpan = {
   readonly trace_id: string;
   readonly span_id: string;

@@ -33,7 +33,7 @@ export class ViewWriter {
     for (let i = 0; i < text.length; i += 1) this.addUnit(text.charCodeAt(i), from, to);
   }
 
-  /** What was added last was read from here too. */
+  /** The part that was added last was read from here too. */
   extend(to: number): void {
     this.#to[this.#length - 1] = to;
   }

@@ -27,7 +27,7 @@ export interface Documents {
   isScripted(frame: Frame): Promise<boolean>;
   /** Whether a tab sent the request while a document of it was tainted. */
   isFromTainted(request: Request): boolean;
-  /** What an earlier lease filled in may come with a profile: documents are read for it from now on. */
+  /** Values that an earlier lease filled in may come with a profile: documents are read for it from now on. */
   guard(): void;
 }
 
@@ -56,7 +56,7 @@ export function trackDocuments(context: BrowserContext, holds: Holds): Documents
   const ever: Readonly<Record<Mark, Set<string>>> = { tainted: new Set(), scripted: new Set() };
   /** The site from which a tab that opened without an address has its origin. */
   const borrowed = new WeakMap<Page, string>();
-  /** What the marks still depend on. */
+  /** Work on which the marks still depend. */
   const pending = new Set<Promise<void>>();
   const fromTainted = new WeakSet<Request>();
   let isGuarding = false;
@@ -93,14 +93,14 @@ export function trackDocuments(context: BrowserContext, holds: Holds): Documents
     for (const each of context.pages().flatMap(page => page.frames())) if (reachedFrom(each) === site) add(each, mark);
   }
 
-  /** What a new document gets from those of its site that live beside it. */
+  /** Marks that a new document gets from those of its site that live beside it. */
   function inherited(frame: Frame): Set<Mark> {
     const site = reachedFrom(frame);
     const beside = [...marked].filter(([other, each]) => site !== undefined && other !== frame && each.site === site);
     return new Set(beside.flatMap(([, { marks }]) => [...marks]));
   }
 
-  /** What a document gets that came into being by a script which may be gone by now. */
+  /** Marks of a document that came into being by a script which may be gone by now. */
   const everOn = (site: string | undefined): Mark[] =>
     site === undefined ? [] : MARKS.filter(mark => ever[mark].has(site));
 

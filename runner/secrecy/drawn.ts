@@ -5,14 +5,14 @@ export type Hiding = 'discs' | 'background' | 'opaque';
 
 export interface DrawnText {
   readonly text: string;
-  /** Of the document in which it is. */
+  /** Id of the document in which it is. */
   readonly frameId: string;
   readonly backendNodeId: number;
-  /** What hides it. */
+  /** The style that hides it. */
   readonly hiding: Hiding;
 }
 
-/** Something drawn that is no text. What was drawn before, with the same key, shows the same. */
+/** Something drawn that is no text. A drawing with the same key as before shows the same. */
 export interface DrawnThing {
   readonly key: string;
   readonly frameId: string;
@@ -20,20 +20,20 @@ export interface DrawnThing {
   readonly hiding: Hiding;
 }
 
-/** What one process draws of a page, as its own renderer says. */
+/** The part of a page that one process draws, as its own renderer says. */
 export interface Drawn {
   /** In the order of the document, one list a document. */
   readonly texts: readonly (readonly DrawnText[])[];
   /** The same texts by line and place on the page. */
   readonly lines: readonly (readonly DrawnText[])[];
-  /** What styles put beside texts. */
+  /** Contents that styles put beside texts. */
   readonly strokes: readonly (readonly DrawnText[])[];
   readonly things: readonly DrawnThing[];
   /** Boxes with neither text nor others in them: small ones can be the dots of a picture. */
   readonly emptyBoxes: number;
 }
 
-/** What these styles name is drawn as text, though no text of the layout. */
+/** Values of these styles are drawn as text, though no text of the layout. */
 const STROKES = ['hyphenate-character', 'text-emphasis-style'] as const;
 const STYLES = [
   ...[
@@ -105,7 +105,7 @@ function drawnIn(document: DocumentSnapshot, strings: readonly string[]) {
   const isOpaque = (element: number): boolean => {
     for (let node = element; node > 0; node = parentOf(node)) {
       if (computed(node, 'opacity') === '0') return true;
-      // What is on top of all is not drawn inside of those around it.
+      // An element on top of all is not drawn inside of those around it.
       if (computed(node, 'overlay') === 'auto') return false;
     }
     return false;
@@ -193,7 +193,7 @@ function thingOf(name: string, attributes: () => Map<string, string>, source: st
   return [name, href, ...GEOMETRY.map(each => given.get(each) ?? '')].join(' ');
 }
 
-/** What a closed list shows: the texts of its chosen options, which have no layout of their own. */
+/** The text of a closed list: the texts of its chosen options, which have no layout of their own. */
 function selectedTexts({ nodes }: DocumentSnapshot, strings: readonly string[]): Map<number, string> {
   const texts = new Map<number, string>();
   const selected = new Set(nodes.optionSelected?.index);

@@ -9,7 +9,7 @@ export interface Filled {
   readonly secret: boolean;
 }
 
-/** The fields into which a credential was filled, as long as their documents live. What they hold is never shown. */
+/** The fields into which a credential was filled, as long as their documents live. Their values are never shown. */
 export interface FilledFields {
   add(field: ElementHandle, filled: Filled): void;
   /** The agent puts a text of its own into the element: from now on that is shown, unless a secret was there. */
@@ -17,16 +17,16 @@ export interface FilledFields {
   isEmpty(): boolean;
   /** Whether a secret was filled into the element, or is in it by other ways. */
   holds(element: ElementHandle): Promise<boolean>;
-  /** Where a key goes that is pressed now; where that cannot be known, it goes into a secret. */
+  /** The element that gets a key pressed now; where that cannot be known, it goes into a secret. */
   focusOf(page: Page): Promise<Focus>;
-  /** What an element holds now. Rejects when its document is gone. */
+  /** The present value of an element. Rejects when its document is gone. */
   textOf(element: ElementHandle): Promise<string>;
-  /** What they hold now, with the name of the credential. */
+  /** Their present values, with the name of the credential. */
   texts(): Promise<ReadonlyMap<string, string>>;
 }
 
 const ANSWER_MS = 1_000;
-/** What a page does not tell in this time is what it told last: behind a dialog nothing changes. */
+/** A page that does not answer in this time counts with its last answer: behind a dialog nothing changes. */
 const TEXT_MS = 300;
 
 /** Playwright's own type of an element needs the types of a page. */
@@ -47,7 +47,7 @@ const EDITED_CHARACTERS_MAX = 4_096;
 
 export function filledFields({ holdsSecret, onEdited }: FilledFieldsOptions): FilledFields {
   const fields = new Map<ElementHandle, Filled>();
-  /** What the agent put there itself, and what was told. */
+  /** Text that the agent put there itself, and that it was shown. */
   const known = new Set<string>();
   let edited = 0;
   const last = new WeakMap<ElementHandle, string>();

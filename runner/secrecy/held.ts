@@ -17,10 +17,10 @@ export const fold = (text: string): string =>
     .toLowerCase()
     .replace(/[\s\p{Cf}]/gu, '');
 
-/** Of the letters and digits alone, a shorter run than this is in any text. */
+/** A shorter run of letters and digits than this is in any text. */
 const BARE_CHARACTERS_MIN = 4;
 const EDITED_CHARACTERS_MIN = 4;
-/** Of a shorter user name, only all of it tells who it is. */
+/** A shorter username identifies its user only as a whole. */
 const NAME_CHARACTERS_MIN = 8;
 
 /**
@@ -43,7 +43,7 @@ export function formsOf(value: string, kind: SecretKind): Form[] {
   return forms.filter(({ text }) => text !== '').filter(isFirst);
 }
 
-/** What is left of a value in its field, all of it; undefined: too little to be told from other text. */
+/** The rest of a value in its field, all of it; undefined: too little to be told from other text. */
 export function formOfEdited(text: string): Form | undefined {
   const folded = fold(text);
   return folded.length < EDITED_CHARACTERS_MIN ? undefined : { text: folded, size: folded.length, bare: false };

@@ -17,12 +17,12 @@ const ELSEWHERE = [
   'Space',
 ];
 
-/** Where keys go: into a field that holds a secret, a list, or something else. */
+/** The target of keys: into a field that holds a secret, a list, or something else. */
 export type Focus = 'secret' | 'list' | 'other';
 
 /**
- * Why a key may not be pressed in a tab that may hold a secret, and what to do instead; undefined: it may. What is not
- * listed is refused: every combination (`Control+z`, `Control++`), a modifier alone, and keys such as `Undo`, which
+ * Why a key may not be pressed in a tab that may hold a secret, and what to do instead; undefined: it may. Keys that are
+ * not listed are refused: every combination (`Control+z`, `Control++`), a modifier alone, and keys such as `Undo`, which
  * would bring a value back, move it or copy it.
  */
 export function refusedKey(key: string, focus: Focus): Refusal | undefined {

@@ -5,7 +5,7 @@ import { type Form, findHeldTexts, fold } from './held.ts';
 import { readHiddenRoots } from './shadow-roots.ts';
 import { siteOf } from './site.ts';
 
-/** What one look at a tab found. */
+/** Findings of one look at a tab. */
 export interface PictureCheck {
   /** Undefined: at that moment, and since the look before, nothing showed a value. Else why a picture might. */
   readonly shown: string | undefined;
@@ -17,10 +17,10 @@ export interface PictureCheck {
   readonly documents: string;
 }
 
-/** What the pictures of a lease are searched for. */
+/** Values for which the pictures of a lease are searched. */
 export interface Searched {
   readonly forms: readonly Form[];
-  /** Of them, those that documents of a site may be told: of what was filled in there. */
+  /** Those of them that documents of a site may be given: of what was filled in there. */
   readonly bySite: ReadonlyMap<string, readonly Form[]>;
   /** Sites of which a document is there, in any tab, into which one was filled. */
   readonly heldSites: ReadonlySet<string>;
@@ -192,7 +192,7 @@ export function pagePictures(context: BrowserContext, page: Page, searched: () =
       if (document.adopted.size >= ADOPTED_MAX) throw new Error('the page has too many fields and shadow roots');
       document.adopted.add(backendNodeId);
       isNew = true;
-      // What such a root showed before, nobody saw.
+      // The earlier contents of such a root were not checked.
       if (!isBrowsers) unseen += 1;
       await onNode(document, backendNodeId, 'this.adopt(node, value)', isBrowsers);
     }
@@ -203,7 +203,7 @@ export function pagePictures(context: BrowserContext, page: Page, searched: () =
     [...watched.values()].findLast(document => document.frameId === frameId && document.session === session);
 
   async function hide(session: CDPSession, frameId: string, backendNodeId: number, how: Hiding): Promise<void> {
-    // What did not help is done more thoroughly.
+    // A step that did not help is repeated more thoroughly.
     const hiding = tried.has(backendNodeId) ? 'opaque' : how;
     tried.set(backendNodeId, hiding);
     let document = documentOf(frameId, session);

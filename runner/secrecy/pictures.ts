@@ -11,7 +11,7 @@ export interface Withheld {
 }
 
 /**
- * What pictures of a lease show: never a value that was filled in, nor more than half of it. Costs nothing until the
+ * Contents of a lease's pictures: never a value that was filled in, nor more than half of it. Costs nothing until the
  * first value is filled in.
  */
 export interface Pictures {
@@ -24,7 +24,7 @@ export interface Pictures {
   take<T>(page: Page, shoot: () => Promise<T>): Promise<T | Withheld>;
   /** Whether a value was filled in: from then on pictures are to be had from `take`, or after two looks at them. */
   isGuarding(): boolean;
-  /** What the tab shows now, hidden where it must be. Never rejects: a tab that does not answer may show anything. */
+  /** The present picture of the tab, hidden where it must be. Never rejects: a tab that does not answer may show anything. */
   look(page: Page): Promise<PictureCheck>;
 }
 
@@ -35,12 +35,12 @@ export const isWithheld = (picture: unknown): picture is Withheld =>
 interface FilledField {
   readonly site: string;
   readonly text: () => Promise<string>;
-  /** What it held, as far as that was seen. */
+  /** Its values, as far as they were seen. */
   readonly texts: Set<string>;
 }
 
 const LOOK_MS = 4_000;
-/** What a field does not tell in this time is behind a dialog, where nothing changes. */
+/** A field that does not answer in this time is behind a dialog, where nothing changes. */
 const FIELD_MS = 300;
 /** A page that changes a field without end. */
 const TEXTS_MAX = 100;
@@ -120,7 +120,7 @@ export function guardPictures(context: BrowserContext): Pictures {
       if (kind !== 'username') fields.add({ site, text, texts: new Set() });
       await inOrder(page, () => tabOf(page).aboutToFill(site));
       const others = context.pages().filter(other => other !== page && isOf(other, site));
-      // Where it fails, all that such a tab draws counts as new.
+      // If it fails, everything that such a tab draws counts as new.
       await Promise.all(
         others.map(other => inOrder(other, () => tabOf(other).aboutToFill(site)).catch(() => undefined)),
       );

@@ -44,7 +44,7 @@ export function putText(element: PageField, { text, secret }: FieldText): boolea
   return element.value === text;
 }
 
-/** What decides whether a value may go there at all. */
+/** Properties that decide whether a value may go there at all. */
 export const fieldKind = (element: PageField): { tag: string; type: string } => ({
   tag: element.localName,
   type: element.type,

@@ -25,7 +25,7 @@ const { iso } = bundle.parse(createRequire(import.meta.url)('playwright-core/lib
 
 const REF = /^(f\d+)?e\d+$/;
 
-/** What was known of a page's names before a secret went into it. */
+/** Names of a page that were known before a secret went into it. */
 export type KnownNames = Pick<BeforeFill, 'hasName' | 'wasShown'>;
 
 /**
@@ -48,7 +48,7 @@ export function refusedSelector(target: string, known: KnownNames): Refusal | un
 
 type HasName = KnownNames['hasName'];
 
-/** What is refused of a target, in the agent's terms. */
+/** The refusal of a target, in the agent's terms. */
 function refusedPart(target: string, hasName: HasName): string | undefined {
   let parts: z.infer<typeof parsed>['parts'];
   try {
@@ -64,7 +64,7 @@ function refusedPart(target: string, hasName: HasName): string | undefined {
   return undefined;
 }
 
-/** What other engines may be asked: none for a text, a name or a pattern. */
+/** Questions that other engines may answer: none for a text, a name or a pattern. */
 const ENGINES: Readonly<Record<string, RegExp>> = {
   'aria-ref': REF,
   'internal:control': /^enter-frame$/,

@@ -3,7 +3,7 @@ import type { CDPSession } from 'playwright-core';
 /** A shadow root that no observer tells of: a page's closed one, or the browser's own in a field. */
 export interface HiddenRoot {
   readonly backendNodeId: number;
-  /** Of the document in which it is. */
+  /** Id of the document in which it is. */
   readonly frameId: string;
   readonly isBrowsers: boolean;
 }

@@ -2,7 +2,7 @@
 async () => {
   const CHARACTERS_MAX = 8_000_000;
   const RECORDS_MAX = 2_000;
-  // Of a file, and of all of them: to search more would take seconds.
+  // Bytes of a file, and of all of them: to search more would take seconds.
   const FILE_BYTES_MAX = 100_000;
   const FILES_BYTES_MAX = 1_000_000;
   const PICTURES_AND_CODE = /^(?:image|font|audio|video)\/|css|javascript|wasm/;

@@ -13,7 +13,7 @@ export interface TypedPasswordsOptions {
   readonly add: (name: string, value: string, kind: 'password') => void;
 }
 
-/** What results show in its place. */
+/** The name that results show in its place. */
 const NAME = 'TYPED_PASSWORD';
 const PASSWORDS = 'input[type=password]';
 /** A page that hangs must not keep the browser from the agent; it tells the agent nothing either. */

@@ -10,7 +10,7 @@ const READ_MS = 1_000;
 const BLANK = { url: null, sessionStorage: [], scroll: [0, 0] } satisfies SavedTab;
 
 const READ = `({ sessionStorage: Object.entries({ ...sessionStorage }).map(([name, value]) => [name, String(value)]), scroll: [scrollX, scrollY] })`;
-/** What a page says of itself. */
+/** A page's own state. */
 const pageState = z.object({
   sessionStorage: z.array(z.tuple([z.string(), z.string()])),
   scroll: z.tuple([z.number(), z.number()]),

@@ -4,14 +4,14 @@ import type { FileState } from './state.ts';
 export interface RecordingUpload {
   readonly path: string;
   readonly key: string;
-  /** What is known of it, kept across restarts by `save`. */
+  /** Its state, kept across restarts by `save`. */
   readonly state: FileState;
   readonly save: () => Promise<void>;
   readonly signal: AbortSignal;
 }
 
 /**
- * Where recordings are kept. Every call makes one attempt and rejects when another may succeed. With the state of the
+ * The store of recordings. Every call makes one attempt and rejects when another may succeed. With the state of the
  * attempt before, a repeated call is harmless.
  */
 export interface RecordingStore {

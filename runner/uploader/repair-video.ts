@@ -3,7 +3,7 @@ import { readRange } from '../files/plain-file.ts';
 import { CLUSTER, SEGMENT } from './recording-file.ts';
 
 /**
- * Where ffmpeg leaves room for the duration until it ends the file: an element of 11 bytes that says nothing (Void,
+ * The room that ffmpeg leaves for the duration until it ends the file: an element of 11 bytes that says nothing (Void,
  * <https://www.rfc-editor.org/rfc/rfc8794#section-11.3.2>), its size in eight bytes.
  */
 const ROOM = Buffer.from([0xec, 0x01, 0, 0, 0, 0, 0, 0, 0x02]);

@@ -25,7 +25,7 @@ export const crc32Of = (body: Buffer): string => {
 };
 
 /**
- * What the uploader's role may do (infra/documents/recordings.ts): write objects that are not there yet, and abort an
+ * Rights of the uploader's role (infra/documents/recordings.ts): write objects that are not there yet, and abort an
  * upload. Every call makes one attempt and rejects when another may succeed. `exists`: an object has that key, and
  * stays as it is. `gone`: the bucket does not know that upload, or knows it no more.
  */

@@ -26,7 +26,7 @@ const fileState = z.object({
 export type FileState = z.infer<typeof fileState>;
 const schema = z.object({ files: z.record(z.string(), fileState) });
 
-/** What is known of each file, kept across restarts. */
+/** State of each file, kept across restarts. */
 export interface UploadState {
   of(name: string): FileState;
   readonly all: ReadonlyMap<string, FileState>;

@@ -30,7 +30,7 @@ export interface UploadOptions {
   readonly final: AbortSignal;
   /** How long after `final` recordings may be sent. */
   readonly graceMs: number;
-  /** What is not sent by then stays for another run, or is reported as lost and goes with the folder. */
+  /** A file that is not sent by then stays for another run, or is reported as lost and goes with the folder. */
   readonly afterGrace: 'keep' | 'lose';
   readonly clock: Clock;
   readonly log: Logger;
@@ -43,7 +43,7 @@ export interface UploadResult {
   readonly left: number;
 }
 
-/** What is reported of a lease that should have been recorded and left no file. */
+/** The report of a lease that should have been recorded and left no file. */
 const NOTHING_RECORDED = {
   state: 'lost',
   name: 'recording',
@@ -54,7 +54,7 @@ const NOTHING_RECORDED = {
 const LOOK_MS = 1_000;
 /** Between two attempts while the store, STS, the proxy or the controller cannot be reached. */
 const RETRY = { firstMs: 400, maxMs: 5_000, jitter: 0.5 };
-/** What reporting losses and giving uploads up may take after the grace. */
+/** Time for reporting losses and giving uploads up after the grace. */
 const LOSSES_MS = 8_000;
 
 interface Work extends Omit<UploadOptions, 'storeFor'> {
@@ -66,7 +66,7 @@ interface Work extends Omit<UploadOptions, 'storeFor'> {
   readonly done: { stored: number; lost: number };
 }
 
-/** What failed last, by name of the file. */
+/** The last failure, by name of the file. */
 type Failures = ReadonlyMap<string, unknown>;
 
 /**
@@ -138,7 +138,7 @@ async function sendUntilDone(work: Work): Promise<Failures> {
   }
 }
 
-/** Brings every file as far as it goes. What the deadline cut off keeps the cause it failed for before. */
+/** Brings every file as far as it goes. An upload that the deadline cut off keeps its earlier cause. */
 async function sendAll(work: Work, final: boolean, earlier: Failures): Promise<Failures> {
   const { order, state, signal, log } = work;
   const failures = new Map<string, unknown>();
@@ -257,7 +257,7 @@ const fileOf = ({ outputDir, order, state, signal }: Work, name: string): Record
   signal,
 });
 
-/** What is not reported yet. Until all is final the last page may be another one. */
+/** Files that are not reported yet. Until all is final the last page may be another one. */
 async function listRecordings({ outputDir, state }: Work, final: boolean): Promise<string[]> {
   const entries = await readdir(outputDir, { withFileTypes: true });
   const videos = entries

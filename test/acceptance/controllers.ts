@@ -29,7 +29,7 @@ export interface Deployment {
   /** Starts one more controller process; resolves when it listens. */
   controller(settings?: Record<string, string>): Promise<ControllerProcess>;
   call<T>(at: ControllerProcess, method: string, path: string, body?: unknown): Promise<Answer<T>>;
-  /** What every controller process has logged so far. */
+  /** The log of every controller process so far. */
   log(): string;
 }
 

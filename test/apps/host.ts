@@ -4,7 +4,10 @@ import type { FrameLocator, Page } from 'playwright-core';
 import { z } from 'zod';
 import { SHOWS_APPS } from '../../contract/mcp-app.ts';
 
-/** What a chat that shows MCP Apps does: it has a client of a server, hides from its model what is the page's, and runs the page in a frame. */
+/**
+ * The acts of a chat that shows MCP Apps: it has a client of a server, hides from its model what is the page's, and runs
+ * the page in a frame.
+ */
 export interface ChatHost extends AsyncDisposable {
   readonly client: Client;
   /** Tools that the model is shown. */

@@ -74,7 +74,7 @@ describe.each([
 
     await chat.frame.getByRole('button', { name: 'Expand' }).click();
     await eventually('the display mode', () => chat.modes.includes('fullscreen'));
-    // What opens the way is the page's alone.
+    // The tools that open the way are the page's alone.
     expect(chat.calledByPage).toContain(way === 'socket' ? APP_TOOLS.socket : APP_TOOLS.exchange);
     expect(await chat.modelTools()).toContain(SHOW_TOOL);
     for (const name of Object.values(APP_TOOLS)) expect(await chat.modelTools()).not.toContain(name);

@@ -103,7 +103,7 @@ async function inTurns<Variant extends string>(
 const AWAY = 'about:blank';
 const leaveLease = ({ client }: LeasedRunner) =>
   client.callTool({ name: 'browser_navigate', arguments: { url: AWAY, snapshot: 'none' } });
-/** Of loops that ran one after the other. */
+/** For loops that ran one after the other. */
 const paired = (some: readonly number[], others: readonly number[]) =>
   median(some.map((value, n) => ratio(value, others[n] ?? 0)));
 

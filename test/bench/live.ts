@@ -1,6 +1,6 @@
 /**
  * The live view: `npm run bench -- live [--rounds 5] [--races 100] [--only seen,actions,cpu,races]`, on a page that repaints itself in every frame.
- * What watching costs an agent (ten actions through a lease's `/mcp`: alone, with recording, with a viewer, in turns); pictures a
+ * The cost of watching for an agent (ten actions through a lease's `/mcp`: alone, with recording, with a viewer, in turns); pictures a
  * second and the time from paint to pixels, and from a click to changed pixels, in the console's own page in Chromium; processor time
  * with 1, 5 and 20 viewers; races for control. Writes the sections `live` and `live_run` (the machine, and processor time) of
  * `.omicron/bench.json`; with `--only` their other figures stay as they are.
@@ -116,7 +116,7 @@ async function races() {
   return { races: found };
 }
 
-/** What was measured, and beside it on what: `live` has the figures alone. */
+/** The figures, and beside them the machine: `live` has the figures alone. */
 let live = readSection('live');
 let run = readSection('live_run');
 for (const [part, measure] of Object.entries({ seen: seenInConsole, actions, cpu, races })) {

@@ -65,7 +65,7 @@ export function fill({ database, cache }: Bulk): string[] {
   ];
 }
 
-/** What one more login changes. */
+/** The changes of one more login. */
 export const LOGIN_AGAIN = `async () => {
   ${OPEN}
   localStorage.setItem('login', 'ada again');

@@ -1,5 +1,6 @@
 /**
- * What a profile costs: `npm run bench -- profiles [--only medium,acquire]`. Complete profiles of two sizes on the local stack: bytes, the first
+ * The cost of a profile: `npm run bench -- profiles [--only medium,acquire]`. Complete profiles of two sizes on the local
+ * stack: bytes, the first
  * save and one after another login, the pause of the browser meanwhile, and the way back to a page that is logged in; beside tar and zstd of
  * the whole folder, and Playwright's storageState. Then an acquire with a light profile of 10 MB, the first call of a frozen browser, and the
  * way back of a hibernated session.
@@ -56,7 +57,8 @@ const tools = findTools(process.env);
 if (tools.browser === undefined) throw new Error('no browser: run this with "npm run bench"');
 const serviceSecret = randomBytes(32).toString('base64');
 const folder = await newFolder();
-// Where runners and archives write. ext4 makes files near thousands that were deleted in the last minutes up to forty times as slowly; with
+// The folder in which runners and archives write. ext4 makes files near thousands that were deleted in the last minutes
+// up to forty times as slowly; with
 // this attribute it keeps the folders of different runs apart, as those of different days are. Other file systems know no such attribute.
 const temp = await newFolder();
 await chmod(temp, 0o711);

@@ -16,7 +16,7 @@ export interface CaseSite {
   readonly host: string;
   /** The same pages by https, with a certificate that nobody trusts. */
   readonly secureHost: string;
-  /** What the page of a case posted to `_log`. */
+  /** Posts of a case's page to `_log`. */
   logged(name: string): readonly string[];
   close(): void;
 }

@@ -157,7 +157,7 @@ describe('omicron-browser mcp', { timeout: 120_000 }, () => {
   );
 
   it('[P5] works through an MCP gateway of its users, whose removal leaves nothing', async () => {
-    // What an installation offers and its operator takes.
+    // An offer of an installation that its operator takes.
     const { policy } = withPresets(null, ['chain-allowlist']);
     const noScrolling = { tools: ['browser_scroll'], when: [], action: 'block_always' } as const;
     await sessions.putPolicy({ userId: 'desktop' }, { ...policy, tools: [...policy.tools, noScrolling] });

@@ -352,7 +352,7 @@ describe('[A1] acceptance over streamable HTTP, on a Kubernetes without a cloud'
     expect(status).toBe(503);
     const problem = problemSchema.parse(body);
     expect(problem.code).toBe('runner_start_failed');
-    // Where, what is wrong in the kubelet's word, and in full what it said.
+    // The place, the fault in the kubelet's word, and its message in full.
     expect(problem.detail).toMatch(/Container browser cannot start \((ErrImagePull|ImagePullBackOff)/);
     expect(problem.detail).toContain(image);
     expect(problem.detail).toMatch(/failed to (pull|resolve)|Back-off pulling/i);

@@ -5,7 +5,7 @@ import { ENV, NAMESPACES, PORTS, SERVICES } from '../../contract/names.ts';
 import { ENVIRONMENTS } from '../../manifests/environments.ts';
 import { SECRETS } from '../../manifests/secrets.ts';
 
-/** What a person's browser gets from the console. */
+/** The console's answers to a person's browser. */
 export interface ConsoleVisit {
   /** The page, before anyone has signed in. */
   readonly page: string;

@@ -28,7 +28,7 @@ export interface Container {
   exec(...command: string[]): Promise<string>;
   /** Sends SIGTERM and answers the exit code. */
   stop(): Promise<number>;
-  /** What it printed. */
+  /** Its output. */
   said(): string;
   remove(): Promise<void>;
 }

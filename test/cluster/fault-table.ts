@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** What one fault cost. */
+/** The cost of one fault. */
 export interface FaultLine {
   readonly fault: string;
   readonly sessions: number;

@@ -86,7 +86,7 @@ export async function losesItsRunner(sessions: BrowserSessions, held: Held, with
   return session;
 }
 
-/** What a login leaves in the browser of a held lease. */
+/** The traces of a login in the browser of a held lease. */
 const LOGIN = 'login=kept';
 
 /** Logs in, ends the pod as `machineGoes` says, and waits until the session is hibernated. */

@@ -11,7 +11,7 @@ const keyOf = ({ kind, metadata }: KubernetesObject): string => `${kind}/${metad
 // Bindings and policies go first: what they protect must be deletable.
 const GO_LAST = ['Namespace', 'CustomResourceDefinition'];
 
-/** What a test adds to a cluster that others use too: it adds what is missing, and takes away no more than that. */
+/** Additions of a test to a cluster that others use too: it adds what is missing, and takes away no more than that. */
 export class Lent {
   readonly #made: KubernetesObject[] = [];
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { localTool } from '../../cluster/kubectl.ts';
 import { kubelet, pidsOf, processesOf, procFile } from './node.ts';
 
-// What happens to a node and to the processes of its pods, done by root of that node: the machine of the cluster
+// Faults of a node and of the processes of its pods, caused by root of that node: the machine of the cluster
 // beside the checkout. On another cluster these faults are out of reach.
 export const onNode: boolean = localTool() !== undefined;
 

@@ -13,7 +13,7 @@ const HOMELESS = `select s.id, s.status from omicron.browser_sessions s left joi
   where s.status in ('starting', 'ready') and (r.id is null or r.state in ('draining', 'gone'))`;
 
 /**
- * What cluster and database do not agree on: pods and Services that no row knows, rows that are not at rest (being
+ * Differences between cluster and database: pods and Services that no row knows, rows that are not at rest (being
  * made or removed), rows without their pod, Service or permit, permits of runners that are gone, leases whose runner
  * is.
  */

@@ -6,7 +6,7 @@ const LINK = { node: 'omi-out-n', outside: 'omi-out-o' } as const;
 /** The link's own addresses; RFC 2544's range for tests of devices. */
 const ENDS = { node: '198.18.255.1', outside: '198.18.255.2', node6: 'fd00:198:18::1', outside6: 'fd00:198:18::2' };
 
-/** What is outside a deployment on AWS, by what a pod would want of it. */
+/** Services outside a deployment on AWS, by what a pod would want of them. */
 export const OUTSIDE = {
   /** https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-instance-metadata.html */
   imds: '169.254.169.254',

@@ -5,7 +5,7 @@ import { argv } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
-/** Where to: `tcp 10.0.0.1 80` is a connection, `dns 10.0.0.1 53` a question by UDP. */
+/** The target: `tcp 10.0.0.1 80` is a connection, `dns 10.0.0.1 53` a question by UDP. */
 export interface Target {
   readonly by: 'tcp' | 'dns';
   readonly host: string;

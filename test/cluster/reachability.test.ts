@@ -28,7 +28,7 @@ const only = (...open: From[]): Readonly<Record<From, Seen>> => ({
 });
 
 /**
- * Who can reach what, written by hand from what each part does, not from the manifests. Every line is open to some
+ * The connections that are allowed, written by hand from what each part does, not from the manifests. Every line is open to some
  * pod: so where it is closed, a policy blocks it and not a missing listener.
  */
 const EXPECTED = {

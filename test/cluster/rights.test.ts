@@ -11,7 +11,7 @@ import { eventually } from '../eventually.ts';
 import { providerContext } from '../fakes/provider-context.ts';
 import { asAccount, copyRunnersNamespace, type NamespaceCopy } from './runners-namespace-copy.ts';
 
-// What the provider does with all rights of the controller but one. Each of them has its reason in CONTROLLER_RIGHTS;
+// The provider with all rights of the controller except one. Each of them has its reason in CONTROLLER_RIGHTS;
 // here is the proof that it is needed. Pods wait for a node that does not exist: nothing runs.
 
 type Runners = ReturnType<typeof kubernetesRunners>;
@@ -91,7 +91,7 @@ const thrown = async (call: Promise<unknown>): Promise<string> => {
 };
 
 /**
- * What needs the right, and how its lack is seen: an error, or a line of the log where the provider goes on trying.
+ * The step that needs the right, and how its lack is seen: an error, or a line of the log where the provider goes on trying.
  */
 const NEEDED_BY: Readonly<Record<string, (config: KubeConfig) => Promise<string>>> = {
   'get pods': config => started(config, ({ runners }) => thrown(runners.deathOf(randomUUID()))),

@@ -95,7 +95,7 @@ let stranger: Running;
 let controller: Running | undefined;
 let runner: Running | undefined;
 
-/** What the platform had before, as each step must leave it. */
+/** The platform's objects from before, as each step must leave them. */
 async function platform(): Promise<Record<string, Seen>> {
   const to = (host: string, port: number) => ({ by: 'tcp', host, port }) as const;
   const [[fromStranger], [fromNode], out] = await Promise.all([

@@ -33,7 +33,7 @@ afterAll(async () => {
 
 const see = (text: string | RegExp) => page.getByText(text).first().waitFor();
 const open = (path: string) => page.goto(`${stack.console.url}${path}`);
-/** What the console's server answers to a request from outside its pages. */
+/** The answer of the console's server to a request from outside its pages. */
 const ask = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
   fetch(`${stack.console.url}${path}`, { method, headers });
 const cookie = async () => (await context.cookies()).map(({ name, value }) => `${name}=${value}`).join('; ');

@@ -69,7 +69,7 @@ async function signIn(sub: string, ...roles: string[]): Promise<void> {
   await page.getByRole('link', { name: 'Sign in with your organisation' }).click();
 }
 const sessionsHeading = () => page.getByRole('heading', { name: 'Sessions', exact: true });
-/** What the console's server answers to a request of the page. */
+/** The answer of the console's server to a request of the page. */
 const ask = (path: string, method = 'GET', body?: unknown): Promise<number> =>
   page.evaluate(
     ([at, verb, content]) =>

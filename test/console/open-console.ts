@@ -15,7 +15,7 @@ export interface OpenConsole extends AsyncDisposable {
   readonly browser: Browser;
   readonly context: BrowserContext;
   readonly page: Page;
-  /** What the pages did that they must not do: errors, refusals of their CSP, requests to elsewhere. */
+  /** Forbidden acts of the pages: errors, refusals of their CSP, requests to elsewhere. */
   readonly faults: string[];
 }
 
@@ -48,7 +48,7 @@ export async function openConsole({ embedOrigins = [] as readonly string[] } = {
   };
 }
 
-/** What axe finds wrong with the page, each with the elements. */
+/** Faults that axe finds in the page, each with the elements. */
 export async function accessibilityFaults(page: Page): Promise<unknown[]> {
   await page.evaluate(axe.source);
   const { violations } = await page.evaluate(() => (globalThis as unknown as { axe: typeof axe }).axe.run()); // the script above defines it
@@ -57,7 +57,7 @@ export async function accessibilityFaults(page: Page): Promise<unknown[]> {
 
 const PHONE = { width: 360, height: 740 };
 
-/** What is wrong with the page on a phone, in light and in dark: what axe finds, and a page that is wider than the screen. */
+/** Faults of the page on a phone, in light and in dark: what axe finds, and a page that is wider than the screen. */
 export async function phoneFaults(page: Page): Promise<unknown[]> {
   const before = page.viewportSize();
   await page.setViewportSize(PHONE);

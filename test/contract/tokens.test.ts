@@ -5,7 +5,7 @@ import { AUDIENCES } from '../../contract/names.ts';
 import { serviceKey, signControllerToken, signingKey, signServiceToken } from '../../contract/tokens.ts';
 import { deployment, problemOf, type Stack, someUser, startStack } from '../controller/stack.ts';
 
-// Who may call what: every wrong token at every kind of door.
+// The callers of each service: every wrong token at every kind of door.
 
 let stack: Stack;
 beforeAll(async () => {

@@ -21,7 +21,7 @@ import { READY } from './protocol.ts';
 
 const TICK_SECONDS = 1_000;
 
-/** What a step's name says: `claim caller0 s1 with r2 (warm)`. */
+/** The parts of a step's name: `claim caller0 s1 with r2 (warm)`. */
 const named = (name: string) => {
   const number = (pattern: RegExp): number => Number(pattern.exec(name)?.[1] ?? Number.NaN);
   return {
@@ -105,7 +105,7 @@ export async function replay(
   return kinds;
 }
 
-/** What ends a lease or a runner: seldom, or no walk would get as far as a ready lease. */
+/** Steps that end a lease or a runner: seldom, or no walk would get as far as a ready lease. */
 const SELDOM = new Set(['givesUp', 'forget', 'DELETE', 'fail', 'dies', 'lost', 'suspected', 'drained']);
 
 /** A step by chance; one of a kind that was often taken has less of it. */
@@ -126,7 +126,7 @@ function choose(
 }
 
 /**
- * Where the model allows more than the functions do. It takes any runner for a claim; they prefer a warm one, then one that
+ * Steps in which the model allows more than the functions do. It takes any runner for a claim; they prefer a warm one, then one that
  * is being created. A start whose time is over while its claim lives may go on in the model; for them it has expired.
  */
 function isReplayable(state: State, name: string): boolean {
@@ -429,7 +429,7 @@ async function rowsOf(database: Database, world: World) {
     await database.script([...sessions, ...runners].join('\n'));
   }
 
-  /** Where the model lets a redemption wait it has no step; the functions are asked. */
+  /** The model has no step for a redemption that waits; the functions are asked. */
   async function askWaiting(state: State): Promise<string[]> {
     const wrong: string[] = [];
     for (const [place, runner] of state.runners.entries()) {

@@ -75,7 +75,7 @@ describe('a server that asks for the password in clear', () => {
 
   const urlOf = (query: string, host = OTHER_HOST) =>
     `postgres://omicron:${PASSWORD}@${host}:${(server.address() as AddressInfo).port}/omicron${query}`;
-  /** What it saw of one attempt. */
+  /** Its view of one attempt. */
   async function attack(address: PostgresAddress, with_?: typeof certificate): Promise<{ error: Error; seen: string }> {
     certificate = with_;
     seen = Buffer.alloc(0);

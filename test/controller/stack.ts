@@ -15,7 +15,7 @@ import { type Clock, realClock } from '../../time/clock.ts';
 import { type FakeMachine, fakeMachine } from '../fakes/runners.ts';
 import { migratedDatabaseUrl } from '../postgres.ts';
 
-/** What a deployment shares between its replicas. */
+/** Parts that a deployment shares between its replicas. */
 export interface Deployment extends AsyncDisposable {
   environment: Record<string, unknown>;
   machine: FakeMachine;

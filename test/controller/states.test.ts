@@ -12,7 +12,7 @@ import { freshPostgres } from '../postgres.ts';
 
 const pairs = <State>(states: readonly State[]) => states.flatMap(from => states.map(to => ({ from, to })));
 
-/** What the database says to each move: null where it lets it pass. Guards run before checks, and see updates alone. */
+/** The database's answer to each move: null where it lets it pass. Guards run before checks, and see updates alone. */
 const outcomes = <State>(states: readonly State[], move: (from: State, to: State) => Promise<unknown>) =>
   Promise.all(
     pairs(states).map(async ({ from, to }) => {

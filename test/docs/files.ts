@@ -19,7 +19,7 @@ export async function filesOf(folders: readonly string[], path: RegExp): Promise
   return Promise.all(found.sort().map(async file => [file, await readFile(file, 'utf8')] as [string, string]));
 }
 
-/** What a reader is given: README, CONTRIBUTING, docs/ and the READMEs of rooms. */
+/** The pages for readers: README, CONTRIBUTING, docs/ and the READMEs of rooms. */
 export const pages = async (): Promise<[path: string, text: string][]> => [
   ['README.md', await readFile('README.md', 'utf8')],
   ['CONTRIBUTING.md', await readFile('CONTRIBUTING.md', 'utf8')],

@@ -31,7 +31,7 @@ it('[S12] no page, and no message, advises to switch the sandbox off', async () 
   const lines = texts.flatMap(([file, text]) =>
     text
       .split('\n')
-      // What the runner says when it is off all the same is a warning.
+      // The runner's line when it is off all the same is a warning.
       .filter(line => advice.test(line) && !line.includes('WITHOUT its sandbox'))
       .map(line => `${file}: ${line}`),
   );

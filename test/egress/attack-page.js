@@ -26,7 +26,7 @@ const WAYS = {
   },
   'window.open': url => window.open(url),
   download: url => {
-    // Where the address is of another origin the browser opens it instead: in a tab of its own, so that this page
+    // If the address is of another origin, the browser opens it instead: in a tab of its own, so that this page
     // stays.
     element('a', { href: url, download: 'x', target: '_blank' }).click();
   },

@@ -1,7 +1,7 @@
 import { createSocket } from 'node:dgram';
 import { type Answer, AUTHORITATIVE_ANSWER, decode, encode } from 'dns-packet';
 
-/** What the server says about one name. */
+/** The server's answer about one name. */
 export interface ZoneEntry {
   readonly a?: readonly string[];
   readonly aaaa?: readonly string[];

@@ -5,11 +5,11 @@ import { type ProxyNetwork, proxyNetwork } from './proxy-network.ts';
 import { exchange, parseAnswer } from './raw-client.ts';
 import { PUBLIC_ADDRESS } from './sites.ts';
 
-/** What the proxy writes to sites and clients, byte by byte: each message must say where it ends. */
+/** The proxy's output to sites and clients, byte by byte: each message must say where it ends. */
 let network: ProxyNetwork;
 let rawSite: Server;
 let port: number;
-/** What the raw site was sent, one text per connection. */
+/** The raw site's input, one text per connection. */
 const heard: string[] = [];
 let answerBytes = 'HTTP/1.1 204 No Content\r\n\r\n';
 

@@ -31,7 +31,7 @@ beforeEach(() => {
   network.dns.zone['site.test'] = { a: [PUBLIC_ADDRESS] };
 });
 
-/** Where a connection's requests went. */
+/** The targets of a connection's requests. */
 const paths = ({ heard }: RawConnection) => heard.map(head => head.split(' ')[1]);
 const heard = () => site.connections.flatMap(each => each.heard);
 const socketAt = (place: number): Socket => {

@@ -12,7 +12,7 @@ export interface RawSite {
   readonly port: number;
   /** In the order of their opening. */
   connections: RawConnection[];
-  /** What the site does with a request without a body: `answer('ok')` unless a test says otherwise. */
+  /** The site's answer to a request without a body: `answer('ok')` unless a test says otherwise. */
   serve: (socket: Socket, head: string) => void;
   /** Forgets what was heard, and serves as at first. */
   reset(): void;

@@ -17,7 +17,7 @@ const asked: { url: string; authorization: string | undefined }[] = [];
 let accept = true;
 let network: ProxyNetwork;
 
-/** What it does with a CONNECT: writes down what it was asked, and dials that. */
+/** Its answer to a CONNECT: writes down what it was asked, and dials that. */
 function serve(proxy: Server): Server {
   return proxy.on('connect', (request, client, head) => {
     asked.push({ url: request.url ?? '', authorization: request.headers['proxy-authorization'] });

@@ -16,7 +16,7 @@ export interface ScriptedModel extends AsyncDisposable {
   /** For `OPENAI_BASE_URL`. */
   readonly url: string;
   script: readonly ScriptedCall[];
-  /** What it was told at the beginning of its last turn. */
+  /** Its instructions at the beginning of its last turn. */
   prompt: string;
 }
 

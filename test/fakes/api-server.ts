@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { KubeConfig, type KubernetesObject } from '@kubernetes/client-node';
 
-/** What the next call is answered with, in place of what it asks. */
+/** The answer to the next call, instead of the right one. */
 export interface ApiFailure {
   readonly status: number;
   readonly message?: string;

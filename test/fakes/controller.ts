@@ -9,8 +9,8 @@ import { type FakeEgressRoutes, fakeEgressRoutes } from './controller/egress.ts'
 import { type FakeRunnerRoutes, fakeRunnerRoutes } from './controller/runners.ts';
 
 /**
- * A controller without a database, over real HTTP, for the tests of what calls one: clients, runners, egress proxies. What it
- * knows is what a test put there. Strict: a call whose token or body the real one would refuse is refused here too.
+ * A controller without a database, over real HTTP, for the tests of what calls one: clients, runners, egress proxies. It
+ * knows only what a test put there. Strict: a call whose token or body the real one would refuse is refused here too.
  */
 export interface FakeController extends FakeClientRoutes, FakeRunnerRoutes, FakeEgressRoutes, AsyncDisposable {
   readonly url: string;

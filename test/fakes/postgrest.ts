@@ -5,7 +5,7 @@ import pg from 'pg';
 /** PostgREST's rpc over one database: <https://postgrest.org/en/stable/references/api/functions.html>. */
 export interface Postgrest extends AsyncDisposable {
   url: string;
-  /** What was asked, without keys: `POST /rest/v1/rpc/get_vault_secret 200`. */
+  /** The requests, without keys: `POST /rest/v1/rpc/get_vault_secret 200`. */
   readonly asked: string[];
 }
 

@@ -4,7 +4,7 @@ import { httpRunnerLink } from '../../controller/runners/http-link.ts';
 import { httpCalls } from '../../http/call.ts';
 import { realClock } from '../../time/clock.ts';
 
-/** What a controller would give a provider; nothing answers at its URL. */
+/** The context that a controller would give a provider; nothing answers at its URL. */
 export const providerContext = (change: Partial<ProviderContext> = {}): ProviderContext => ({
   controllerUrl: Promise.resolve('http://127.0.0.1:9'), // discard
   jwks: JSON.stringify({ keys: [] }),

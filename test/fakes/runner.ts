@@ -19,7 +19,7 @@ import type { RunnerPhase } from '../../contract/states.ts';
 import { type ControllerKeys, sha256Hex, verifyControllerToken } from '../../contract/tokens.ts';
 import type { McpEndpoint } from '../../runner/mcp/endpoint.ts';
 
-/** Where a test may hold runners; each passes when it is let go. */
+/** Steps at which a test may hold runners; each passes when it is let go. */
 export type Point = 'warm' | 'assign' | 'redeem' | 'redeemed' | 'upload' | 'drain' | 'remove';
 
 export interface RunnerWiring {
@@ -33,7 +33,7 @@ export interface RunnerWiring {
   /** How long a redemption is tried while the controller says that it may succeed later. */
   patienceMs: number;
   onExit: (how: string) => void;
-  /** What its lease serves at `/mcp`; undefined: it only says whose lease it has. */
+  /** The answers of its lease at `/mcp`; undefined: it only says whose lease it has. */
   mcp: (() => McpEndpoint) | undefined;
 }
 
@@ -50,11 +50,11 @@ export class FakeRunner {
   /** How it ended; null while it runs. */
   exited: string | null = null;
   assignment: Assignment | null = null;
-  /** What the assignment was read from; the broker takes it. */
+  /** The token from which the assignment was read; the broker takes it. */
   assignmentToken: string | null = null;
-  /** What the broker handed over; null: it is unleased. */
+  /** The secrets that the broker handed over; null: it is unleased. */
   redeemed: RedeemAnswer | null = null;
-  /** What it answers to an assignment does not arrive. */
+  /** Its answer to an assignment does not arrive. */
   losesAnswers = false;
   /** How often it was told to drain. */
   drains = 0;

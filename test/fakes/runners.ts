@@ -16,7 +16,7 @@ export interface FakeMachine {
   readonly runners: ReadonlyMap<string, FakeRunner>;
   /** Every runner that was ever created, in order. */
   readonly created: readonly string[];
-  /** What `create` makes now; another one makes warm runners stale. */
+  /** The runners that `create` makes now; another one makes warm runners stale. */
   template: string;
   /** Makes what a lease serves at `/mcp`. */
   mcp: (() => McpEndpoint) | undefined;

@@ -10,7 +10,7 @@ export interface VaultKv extends AsyncDisposable {
   url: string;
   /** `GET pw_site_creds__ada 200`. */
   readonly asked: string[];
-  /** What is stored under a name. */
+  /** The document under a name. */
   stored(name: string): unknown;
   /** Stores as the platform does, with the command `vault kv put`. */
   put(name: string, data: unknown): void;

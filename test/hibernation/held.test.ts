@@ -15,7 +15,7 @@ import { newFolder, shell } from '../local/machine.ts';
 const TTL_SECONDS = 6;
 const FORM = '<!doctype html><title>Order</title><form><input name="note" aria-label="Note"></form>';
 
-/** What production decides about leases, except times: those of this test are shorter. */
+/** The rules of production about leases, except times: those of this test are shorter. */
 const SETTINGS = [ENV.hibernate, ENV.hibernatedHours, ENV.userLimit, ENV.onUserLimit, ENV.capacity] as const;
 
 let folder: string;

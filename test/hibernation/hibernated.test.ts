@@ -79,7 +79,7 @@ describe('a hibernated session on real browsers', () => {
          expires_at = clock_timestamp() + interval '15 seconds' where id = $1 and status = 'ready'`,
       [sessionId],
     );
-  /** What its runner still reports is a use, so it is made old again until it is believed. */
+  /** A late report of its runner is a use, so it is made old again until it is believed. */
   const hibernated = (sessionId: string) =>
     eventually('hibernation', async () => {
       await age(sessionId);
@@ -119,7 +119,7 @@ describe('a hibernated session on real browsers', () => {
     expect(await found(site, lease)).toEqual(LOGGED_IN);
     await eventually('its events', async () => {
       const kinds = await kindsOf(lease.sessionId);
-      return ['session.hibernated', 'session.restored', 'tabs.restored'].every(kind => kinds.includes(kind));
+      return (['session.hibernated', 'session.restored', 'tabs.restored'] as const).every(kind => kinds.includes(kind));
     });
     await lease.end();
   });

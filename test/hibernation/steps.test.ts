@@ -9,7 +9,7 @@ import { connection, freshPostgres, lockAwaited } from '../postgres.ts';
 import { keeperOn, stateOf } from '../profiles/keeper.ts';
 
 const WORK = { name: 'work', mode: 'read-write' } as const;
-/** Of a time to live of 600 s: the lease is about to expire. */
+/** With a time to live of 600 s: the lease is about to expire. */
 const IDLE_SECONDS = 575;
 const snapshotOf = (value: string): SessionSnapshot => ({
   tabs: [{ url: `https://shop.example/${value}`, sessionStorage: [['step', value]], scroll: [0, 40] }],

@@ -1,5 +1,5 @@
 /**
- * What AWS would answer, as far as the program reads it back: ARNs, ids, addresses. Shared by the mocks of the unit
+ * The answers of AWS, as far as the program reads them back: ARNs, ids, addresses. Shared by the mocks of the unit
  * tests and the engine that runs the program whole.
  */
 export const ACCOUNT = '111122223333';

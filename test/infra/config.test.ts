@@ -21,7 +21,7 @@ function edit(path: string, value: unknown): Record<string, string> {
   return values;
 }
 
-/** What the person reads: the lines below the heading. */
+/** The message for the person: the lines below the heading. */
 function complaints(values: Record<string, string>, env = 'dev'): string[] {
   try {
     parseConfig(env, values);

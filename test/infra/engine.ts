@@ -35,7 +35,7 @@ type Callback<T> = (error: Partial<grpc.ServiceError> | null, answer?: T) => voi
 type Call<T> = grpc.ServerUnaryCall<T, unknown>;
 
 const STACK = 'pulumi:pulumi:Stack';
-/** What the engine of this SDK's version offers and this program could make use of. */
+/** Features of the engine of this SDK's version that this program could use. */
 const FEATURES = ['secrets', 'resourceReferences', 'outputValues', 'aliasSpecs', 'deletedWith'];
 
 const root = fileURLToPath(new URL('../..', import.meta.url));

@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 const stackOf = (env: string): CapturedStack => stacks[env] ?? { resources: [], outputs: {} };
 
-/** Where traffic to the internet goes from a subnet: the id of a gateway, or nothing. */
+/** The route of traffic to the internet from a subnet: the id of a gateway, or nothing. */
 function wayOut(stack: CapturedStack, subnet: string): unknown {
   const table = all(stack, 'RouteTableAssociation').find(({ props }) => props.subnetId === `${subnet}-id`);
   const route = all(stack, 'Route').find(({ props }) => props.routeTableId === table?.props.routeTableId);

@@ -21,7 +21,7 @@ const names = (run: { resources: readonly { type: string; name: string }[] }): s
 let up: Run;
 let preview: Run;
 beforeAll(async () => {
-  // What Pulumi.yaml says is what runs; with its own TypeScript, Pulumi would not start on this compiler.
+  // The program that Pulumi.yaml names is the one that runs; with its own TypeScript, Pulumi would not start on this compiler.
   expect(project.runtime.options.typescript).toBe(false);
   const program = { main: project.main, stack: 'dev', config: stackValues('dev') };
   [up, preview] = await Promise.all([

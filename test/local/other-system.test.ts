@@ -14,7 +14,7 @@ import { eventually } from '../eventually.ts';
 import { newFolder, processTree, ROOT, runnerPids, up } from './machine.ts';
 
 const { PATH = '' } = process.env;
-/** What is on the PATH: no apt-get, no setpriv. */
+/** The programs on the PATH: no apt-get, no setpriv. */
 const PROGRAMS = ['mkfifo', 'ps', 'sh'];
 /** As root the stack would want to give the browser another user, by setpriv. */
 const NOBODY = 65_534;

@@ -1,4 +1,4 @@
-/** What Prometheus has seen, and which alerts it must have raised by then. */
+/** Series that Prometheus has seen, and the alerts that it must have raised by then. */
 export interface AlertCase {
   readonly alert: string;
   readonly when: string;

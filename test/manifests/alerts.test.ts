@@ -133,7 +133,7 @@ test('alerts read only series that are exported', async () => {
     hibernations: {},
   };
   const nothing = { stats: async () => stats };
-  // Of the directory, metrics ask for the stats alone.
+  // Metrics ask the directory for the stats alone.
   const controller = await prometheusMetrics(nothing as unknown as Parameters<typeof prometheusMetrics>[0]).text();
   const egress = await egressMetrics({
     leases: () => 0,

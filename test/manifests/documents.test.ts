@@ -6,7 +6,7 @@ import { CONTROLLER_RIGHTS } from '../../manifests/parts/controller-rights.ts';
 import { renderObjects } from '../../manifests/render.ts';
 import { arrayOf, readField } from '../../policies/manifests/rule.ts';
 
-// What the documents ask of the objects on the cluster, object by object; docs/adr/0046-what-differs-from-the-documents.md has
+// The documents' demands on the objects of the cluster, object by object; docs/adr/0046-what-differs-from-the-documents.md has
 // what is otherwise on purpose.
 
 describe.each(Object.values(ENVIRONMENTS))('$name', env => {

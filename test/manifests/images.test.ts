@@ -9,7 +9,7 @@ const AWS = [ENVIRONMENTS.dev, ENVIRONMENTS.prod];
 const DIGEST = `sha256:${'0123456789abcdef'.repeat(4)}`;
 const NONE = { controller: null, runner: null, egress: null, console: null };
 
-/** What makes pods of our images; placeholders run Kubernetes' own. */
+/** Objects that make pods of our images; placeholders run Kubernetes' own. */
 const workloads = (env: (typeof ENVIRONMENTS)['prod']): KubernetesObject[] =>
   [...renderObjects(env).values()].filter(
     ({ kind, metadata }) => /^(Deployment|PodTemplate)$/.test(kind) && metadata.name !== 'spare-runner',

@@ -15,7 +15,7 @@ import { stackConfig } from '../infra/capture.ts';
 
 const RESOURCES = ['cpu', 'memory', 'ephemeral-storage'] as const;
 
-/** What one pod of a template asks for: sidecars run beside the containers, so all count. */
+/** The requests of one pod of a template: sidecars run beside the containers, so all count. */
 function podAmount(spec: unknown, kind: 'requests' | 'limits', resource: string): number {
   return [...arrayOf(readField(spec, 'initContainers')), ...arrayOf(readField(spec, 'containers'))]
     .map(container => parseQuantity(String(readField(container, 'resources', kind, resource))))

@@ -20,7 +20,7 @@ import { RUNNER_SETTINGS, runnerSettings } from '../../runner/settings.ts';
 import { sidecarSettings } from '../../runner/uploader/settings.ts';
 import { testCertificate } from '../site/certificate.ts';
 
-/** What the AWS SDK reads by itself. */
+/** Variables that the AWS SDK reads by itself. */
 const OF_THE_SDK = [ENV.awsRoleArn, ENV.awsWebIdentityTokenFile, ENV.awsStsEndpoint];
 
 /** The controller's Secret, as `make-secrets.ts` makes it. */

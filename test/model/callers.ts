@@ -1,4 +1,4 @@
-/** What callers do: controllers in the middle of get-or-create, and platforms that heartbeat and DELETE at any time. */
+/** The acts of callers: controllers in the middle of get-or-create, and platforms that heartbeat and DELETE at any time. */
 import * as db from './database.ts';
 import type { Caller, Emit, Runner, State } from './state.ts';
 import { callerAt, copyState, runnerAt, sessionAt } from './state.ts';

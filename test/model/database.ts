@@ -8,7 +8,7 @@ import { holds, TICKS, type World } from './world.ts';
 export const runnerOf = (state: State, session: number, epoch: number): Runner | undefined =>
   state.runners.find(runner => runner.session === session && runner.epoch === epoch);
 
-/** What may still be granted, or is. A start that has lapsed is among it: its claimer may beat again. */
+/** Leases that may still be granted, or are. A start that has lapsed is among it: its claimer may beat again. */
 export const isLive = (session: Session): boolean =>
   session.status === 'starting' || (session.status === 'ready' && session.left > 0);
 
@@ -80,7 +80,7 @@ function close(state: State, world: World, index: number, forGood = false): void
   drain(state, runnerOf(state, index, session.epoch));
 }
 
-/** What acquire would do first: everything but the choice of a runner. */
+/** The first step of acquire: everything but the choice of a runner. */
 export function judgeAcquire(
   state: State,
   world: World,

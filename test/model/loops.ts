@@ -1,4 +1,4 @@
-/** What the system does by itself: time, and the loops that every replica runs (reaper, starts, pool, drain, orphans). */
+/** The acts of the system by itself: time, and the loops that every replica runs (reaper, starts, pool, drain, orphans). */
 import * as db from './database.ts';
 import { stop } from './runners.ts';
 import { type Emit, type Runner, runnerAt, type State, sessionAt } from './state.ts';

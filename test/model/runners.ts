@@ -1,4 +1,4 @@
-/** What runners do, and what reaches them: assignments, redemption, activity reports, orders to drain, death. */
+/** The acts of runners, and the messages that reach them: assignments, redemption, activity reports, orders to drain, death. */
 import { ASKING } from './callers.ts';
 import * as db from './database.ts';
 import { type Assignment, callerAt, type Emit, type Runner, runnerAt, type State, sessionAt } from './state.ts';

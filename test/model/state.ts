@@ -1,7 +1,7 @@
-/** What the model knows: the rows of the database, what callers and runners hold in memory, and what is on the wire. */
+/** The knowledge of the model: the rows of the database, what callers and runners hold in memory, and what is on the wire. */
 import { RUNNER_STATES, type RunnerState } from '../../contract/states.ts';
 
-/** What an assignment says; `claim` is the caller whose request it is. `boot` is its audience. */
+/** The content of an assignment; `claim` is the caller whose request it is. `boot` is its audience. */
 export type Assignment = {
   readonly session: number;
   readonly epoch: number;
@@ -31,7 +31,7 @@ export type Session = {
   claimedEpoch: number;
   overEpoch: number;
   redeemed: boolean;
-  /** What a step read earlier and still believes: only where a fix is taken out. */
+  /** The values that a step read earlier and still believes: only where a fix is taken out. */
   belief: number;
 };
 
@@ -66,7 +66,7 @@ export type Runner = {
   pod: (typeof PODS)[number];
 
   phase: (typeof PHASES)[number];
-  /** What it has read of its browser, to hibernate. */
+  /** The state that it has read of its browser, to hibernate. */
   save: (typeof SAVES)[number];
   processBoot: number;
   job: Assignment | null;
@@ -90,7 +90,7 @@ export type State = {
   sessions: Session[];
   callers: Caller[];
   runners: Runner[];
-  /** What a standby would come up with that has not got the last claim; only without its fix. */
+  /** The state of a standby that has not got the last claim; only without its fix. */
   standby: State | null;
   /** Rules broken by the step that led here; no part of the key. */
   broken: string[];

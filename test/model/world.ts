@@ -1,5 +1,5 @@
 /**
- * What the protocol relies on, each part with the hole of docs/protocol.md that it closes. A world may be built without
+ * The assumptions of the protocol, each with the hole of docs/protocol.md that it closes. A world may be built without
  * some of them: the checker must then find the hole.
  */
 export type Fix =

@@ -5,10 +5,10 @@ import { ROOT, run } from '../local/machine.ts';
 /** Workspaces that are published. */
 export const PUBLISHED = { sdk: 'omicron-browser', cli: '@omicron-browser/cli' } as const;
 
-/** Of `stat.blocks`. */
+/** Unit of `stat.blocks`. */
 const BLOCK_BYTES = 512;
 
-/** What an installation put into node_modules. */
+/** The content of node_modules after an installation. */
 export interface Installed {
   /** Names, each as often as it was installed. */
   readonly packages: readonly string[];

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 const json = async (path: string) => JSON.parse(await readFile(path, 'utf8'));
 const root = await json('package.json');
 
-/** What runs with each of the packages that were asked for: the room that needs it, and what it is there for. */
+/** The program that runs with each requested package: the room that needs it, and what it is there for. */
 const BUILT_ON = {
   cdk8s: 'manifests',
   'cdk8s-plus-28': 'manifests',

@@ -13,7 +13,7 @@ interface Size {
   readonly what: string;
   readonly packages: number;
   readonly megabytes: number;
-  /** Of the package itself, as it is downloaded. */
+  /** Size of the package itself, as it is downloaded. */
   readonly tarballKilobytes?: number;
 }
 

@@ -8,7 +8,7 @@ import empty from 'google-protobuf/google/protobuf/empty_pb.js';
 import struct from 'google-protobuf/google/protobuf/struct_pb.js';
 import type { Resource } from '../../policies/rule.ts';
 
-/** What the pack says of a resource or stack. */
+/** The pack's findings for a resource or stack. */
 export interface Diagnostic {
   readonly policy: string;
   readonly message: string;

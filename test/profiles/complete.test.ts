@@ -33,7 +33,7 @@ describe('a complete profile on real browsers', () => {
   let sessions: BrowserSessions;
   let site: MemberSite;
   let database: Database;
-  /** Of the stack's profiles, beside its own. */
+  /** A folder of the stack's profiles, beside its own. */
   let keeper: ProfileKeeper;
   beforeAll(async () => {
     folder = await newFolder();

@@ -15,7 +15,7 @@ import { contentOf, keeperOn, stateOf } from './keeper.ts';
 const search = openSearch();
 /** Each is the life of one user's profile. How to run 100,000: docs/profiles.md. */
 const HISTORIES = search.countOf(720);
-/** Of fewer histories, some seeds reach too few of each kind. */
+/** With fewer histories, some seeds reach too few of each kind. */
 const ENOUGH = 100;
 const SEED = search.seed;
 const STEPS = 12;
@@ -24,7 +24,7 @@ const VERSIONS = 3;
 /** Histories that run side by side, each lane on a database and a folder of its own: one waits while another computes. */
 const LANES = 4;
 const WORK = { name: 'work', mode: 'read-write' } as const;
-/** Where a write of an object is cut, as by the end of its controller. */
+/** The point at which a write of an object is cut, as by the end of its controller. */
 const CUTS = ['none', 'none', 'none', 'before put', 'half put', 'after put', 'before commit'] as const;
 
 type Chunk = ProfileFiles['chunks'][number];
@@ -69,9 +69,9 @@ async function lane() {
     if (uncut === 0) reached.cuts += 1;
     return uncut-- <= 0;
   };
-  /** What happens between the writing of a save and its commit. */
+  /** Events between the writing of a save and its commit. */
   let meanwhile = async () => {};
-  /** What was ever written whole and is not removed. Nothing is written twice, so what is in here is as it was. */
+  /** Objects that were written whole and are not removed. Nothing is written twice, so what is in here is as it was. */
   const stored = new Set<string>();
   const { keeper, store, folder, cookieOf } = await keeperOn(database, {
     versionsMax: VERSIONS,
@@ -226,7 +226,7 @@ async function lane() {
     };
 
     let read = '';
-    /** What must hold after each step, as one read of the database tells it. The current version is opened when it is another one. */
+    /** The invariants after each step, in one read of the database. The current version is opened when it is another one. */
     const check = async () => {
       const [row] = await database.query<{ writers: number; head: string; version: number; named: string[] }>(
         `select p.version, v.object as head,

@@ -10,7 +10,7 @@ export async function logIn({ url }: MemberSite, lease: Lease): Promise<void> {
   await eventually('the login', async () => (await browser.evaluate('() => document.title')) === 'Logged in');
 }
 
-/** What the site finds of a login in the browser of a lease. */
+/** Traces of a login that the site finds in the browser of a lease. */
 export async function found({ url }: MemberSite, lease: Lease): Promise<unknown> {
   await using browser = await connectMcpBrowser(lease);
   await browser.goto(url);

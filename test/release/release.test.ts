@@ -16,7 +16,7 @@ import { ROOT, run } from '../local/machine.ts';
 
 const json = async (path: string) => JSON.parse(await readFile(path, 'utf8'));
 
-/** What the registry asks of a server.json: <https://modelcontextprotocol.io/registry/package-types>, schema of 2025-12-11. */
+/** The registry's demands on a server.json: <https://modelcontextprotocol.io/registry/package-types>, schema of 2025-12-11. */
 const registryEntry = z.strictObject({
   $schema: z.url(),
   name: z.string().regex(/^[a-zA-Z0-9.-]+\/[a-zA-Z0-9._-]+$/),

@@ -1,4 +1,4 @@
-/** Where a lease is served, as its answer has it. */
+/** The address of a lease, as its answer has it. */
 export interface McpAddress {
   readonly mcpUrl: string;
   readonly headers: Readonly<Record<string, string>>;

@@ -11,7 +11,7 @@ const MEMORY_MB = 700;
 /** A test whose browser passes this is ended: the machine is not what is tested. */
 const GUARD_BYTES = 1_800 * MIB;
 
-/** What each hostile page does, from 100 ms after it was loaded. */
+/** The act of each hostile page, from 100 ms after it was loaded. */
 const ATTACKS: Readonly<Record<string, string>> = {
   console: `for (let i = 0; ; i++) console.log('line ' + i + ' '.repeat(200))`,
   'console-large': `const s = 'x'.repeat(1e6); setInterval(() => { for (let i = 0; i < 100; i++) console.log(s) }, 0)`,

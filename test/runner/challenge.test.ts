@@ -68,7 +68,7 @@ test('[O20] a CAPTCHA or a second factor on any page is told once, with what to 
 test('[O20] ordinary pages say nothing', async () => {
   for (const [index, html] of ORDINARY.entries())
     expect(await goTo(`/ordinary/${index}`), html).not.toMatch(/page asks/);
-  // What is reported after them comes after them.
+  // Later reports come after them.
   await goTo('/challenge/0');
   await eventually('the report', () => seen().at(-1)?.url === `${url}/challenge/0`);
   expect(seen().filter(({ url }) => String(url).includes('ordinary'))).toEqual([]);

@@ -36,7 +36,7 @@ interface Part {
   mimeType?: string;
 }
 
-/** What a result says, parsed: every own tool answers JSON in its first part. */
+/** The content of a result, parsed: every own tool answers JSON in its first part. */
 async function call(name: string, args: Record<string, unknown> = {}) {
   const result = await client.callTool({ name, arguments: args });
   const content = result.content as Part[]; // the tool-result shape of the protocol

@@ -60,6 +60,6 @@ test('a page that downloads file after file gets as many as the setting says', a
   const text = await told(/was cancelled: /, first);
   expect(text).toContain('this lease has had its 3 downloads');
   await expectServed();
-  // What is begun while the browser is told so may still end: small files are quicker than that.
+  // A download that begins meanwhile may still end: small files are quicker than that.
   expect(readdirSync(join(runnerTempDir(runner.runnerId), 'downloads')).length).toBeLessThan(12);
 });

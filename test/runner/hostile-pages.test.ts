@@ -6,7 +6,7 @@ import { callText } from './start.ts';
 
 interface Attack {
   readonly script: string;
-  /** What a result says of the page, sooner or later; undefined: it takes nothing that has to be stopped. */
+  /** The text about the page in a result, sooner or later; undefined: it takes nothing that has to be stopped. */
   readonly told?: RegExp;
 }
 

@@ -25,7 +25,7 @@ async function lease(remainingMs: number): Promise<{ client: Client; mcpToken: s
   return { client: await connect(runner.url, mcpToken), mcpToken };
 }
 
-/** What becomes of the connection of a call, as its answer says it. */
+/** The end of a call's connection, as its answer says it. */
 async function connectionAfterCall(mcpToken: string): Promise<string | null> {
   const params = { name: 'browser_tabs', arguments: { action: 'list' } };
   const response = await fetch(`${runner.url}/mcp`, {

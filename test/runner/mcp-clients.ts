@@ -7,7 +7,7 @@ import { type PythonKind, pythonClient } from './python-client.ts';
 export const MODERN = '2026-07-28';
 const INFO = { name: 'test', version: '1' };
 
-/** What the two SDKs of TypeScript have in common. */
+/** The common part of the two SDKs of TypeScript. */
 const answerOf = ({ content, isError }: Readonly<Record<string, unknown>>): CallAnswer => ({
   text: (content as { text?: string }[]).map(({ text = '' }) => text).join('\n'), // the tool-result shape of the protocol
   isError: isError === true,

@@ -102,7 +102,7 @@ test('several clients of one lease share the browser, and one that vanishes in a
   expect(await rude).toBe('cut');
   const text = await callText(second, 'browser_navigate', { url: `${site.url}/` });
   expect(text).toContain('Welcome.');
-  // What nobody waits for did not run to its end.
+  // A call without a waiting client did not run to its end.
   const left = await eventually('both calls in the timeline', () => {
     const found = controller.events.filter(({ data }) => JSON.stringify(data.arguments ?? '').includes(url));
     return found.length === 2 && found;
@@ -257,7 +257,7 @@ test('a client that offers roots is never asked for them, and is answered withou
   const answer = await (await send({ id: 2, method: 'tools/call', params: call }, session)).text();
   expect(answer).toContain('about:blank');
   expect(answer).not.toContain('roots/list');
-  // What a server asks of its client outside of a call would come by this stream.
+  // Requests of a server to its client outside of a call would come by this stream.
   const stream = await fetch(`${runner.url}/mcp`, { headers: { ...headers, 'mcp-session-id': session } });
   expect(stream.status).toBe(405);
 });

@@ -115,7 +115,7 @@ test('[A6] each call is decided by the rules of every layer, and the timeline sa
     expect(failed === true, name).toBe(blocked !== undefined);
     if (blocked !== undefined) expect(text).toContain(blocked);
   }
-  // What was blocked did not happen.
+  // The blocked call did not happen.
   expect(await callText(client, 'browser_tabs', { action: 'list' })).not.toContain('/login');
   const events = await eventually('every event', () => {
     const calls = controller.events.filter(({ kind }) => kind === 'tool.call');
@@ -132,7 +132,7 @@ test('[A6] each call is decided by the rules of every layer, and the timeline sa
     ['browser_hover', 'blocked', 'session', null],
   ]);
   expect(events.filter(({ data }) => data.code !== undefined)).toHaveLength(4);
-  // What no arguments could get through is not offered.
+  // A tool that no arguments could get through is not offered.
   const names = (await client.listTools()).tools.map(({ name }) => name);
   expect(names).toContain('browser_navigate');
   expect(names).not.toContain('browser_evaluate');

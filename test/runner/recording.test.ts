@@ -53,7 +53,7 @@ const videos = (folder: string): string[] =>
     .map(name => join(folder, name))
     .sort();
 
-/** What a decoder says: every picture is decoded. */
+/** The decoder's answer: every picture is decoded. */
 function probe(path: string): { codec: string; width: number; height: number; pictures: number; seconds: number } {
   const run = (...args: string[]) => execFileSync('ffprobe', ['-v', 'error', ...args, '-of', 'json', path]).toString();
   // ffprobe's documented JSON

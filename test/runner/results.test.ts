@@ -53,7 +53,7 @@ afterAll(async () => {
   site?.close();
 });
 
-/** Of either revision. */
+/** For either revision. */
 async function connect(mode: 'auto' | 'legacy'): Promise<Client> {
   const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } });
   const requestInit = { headers: { authorization: `Bearer ${lease.mcpToken}` } };

@@ -12,7 +12,7 @@ export function watchRunnerLog(runnerId: string, text: () => string): void {
   logs.push({ runnerId, text, seen: 0 });
 }
 
-/** What every runner has logged since the last call, as a failure shows it; empty where nothing was logged. */
+/** The log of every runner since the last call, as a failure shows it; empty where nothing was logged. */
 export function takeRunnerLogs(): string {
   const parts = logs.map(log => {
     const text = log.text();

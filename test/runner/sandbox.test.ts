@@ -102,7 +102,7 @@ test('the first page has nothing of the warm-up: no history, no cookie, no stora
 test('[S10] where the sandbox cannot run the runner has failed, says what to do, and starts nothing without it', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'omicron-test-browser-'));
   const browser = join(folder, 'browser');
-  // What Chromium prints where user namespaces are closed: <https://crbug.com/638180>.
+  // Chromium's output where user namespaces are closed: <https://crbug.com/638180>.
   const words = 'FATAL:zygote_host_impl_linux.cc(127)] No usable sandbox! See crbug.com/638180.';
   writeFileSync(browser, `#!/bin/sh\necho '${words}' >&2\nexit 1\n`, { mode: 0o755 });
   chmodSync(folder, 0o755);

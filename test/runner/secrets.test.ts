@@ -65,7 +65,7 @@ test('names are replaced by values on the page, and values by names in every res
   await call('browser_type', { target: 'input[name=username]', text: 'SHOP_USERNAME' });
   const values = '() => [...document.querySelectorAll("input")].map(i => i.value).join("|")';
   expect(await call('browser_evaluate', { function: values })).toContain('<secret>SHOP_USERNAME</secret>');
-  // What that script left behind could read what is filled in.
+  // Code that this script left behind could read the filled value.
   expect(await call('browser_type', { target: 'input[name=password]', text: 'SHOP_PASSWORD' })).toContain(
     'scripted_document',
   );

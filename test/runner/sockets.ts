@@ -10,7 +10,7 @@ export interface Connection {
 const LOOPBACK = /^(0100007F|0{24}01000000|0000000000000000FFFF00000100007F)$/;
 
 /**
- * Who every process of a group is connected to, as Linux lists it:
+ * The peers of every process of a group, as Linux lists them:
  * <https://man7.org/linux/man-pages/man5/proc_net.5.html>.
  */
 export function connectionsOfGroup(group: number): Connection[] {

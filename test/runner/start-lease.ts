@@ -13,7 +13,7 @@ export interface LeasedRunner extends AsyncDisposable {
 
 export interface LeasedRunnerOptions extends AssignmentOptions {
   readonly env?: Record<string, string>;
-  /** What the runner is to find with its controller. */
+  /** The state that the runner is to find with its controller. */
   readonly prepare?: (controller: FakeController) => void;
 }
 

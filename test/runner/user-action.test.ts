@@ -80,10 +80,10 @@ test('a call is answered within 50 seconds, and the same call again waits on for
   const askUser: AskUser = async ({ id, wait_ms }) => {
     ids.push(id);
     clock.advance(wait_ms);
-    // What the tool reads of a user action.
+    // The part of a user action that the tool reads.
     return { status, note: null } as UserAction;
   };
-  // What the tool reads of a lease.
+  // The part of a lease that the tool reads.
   const lease = { askUser, openActions: new Map<string, string>() } as unknown as ToolLease;
   const call = async () => {
     const startMs = clock.nowMs();

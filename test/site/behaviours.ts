@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** What an agent does on a page, and what the page shows a user some time after. */
+/** An agent's act on a page, and the page's content some time after. */
 export interface Behaviour {
   readonly body: string;
   /** Left out: it navigates there. */

@@ -27,7 +27,7 @@ let timer; document.querySelector('input').onkeyup = ({ target }) => { clearTime
   const found = await (await fetch('/cities?q=' + target.value)).json();
   list.innerHTML = found.map(name => '<li role=option onclick="done(this.textContent)">' + name + '</li>').join('') }, 200) }</script>`,
   ),
-  // What is missing is said in a bubble of the browser, outside the page.
+  // The missing field is named in a bubble of the browser, outside the page.
   order: page(
     'Order',
     `<form method=post action=/order><label>Size <select name=size required><option value="">Choose</option><option value=s>Small</option><option value=l>Large</option></select></label>

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 export interface HostileSite {
   /** e.g. `http://127.0.0.1:41234`. */
   readonly url: string;
-  /** What arrived as the field `password`, by GET or POST. */
+  /** Values that arrived as the field `password`, by GET or POST. */
   readonly arrived: readonly string[];
   close(): Promise<void>;
 }
@@ -146,7 +146,7 @@ const PAGES: Record<string, string> = {
   /** Sends it in a form of its own making. */
   telling: form('post') + onInput("fetch('/told?' + [...v].map(c => c.charCodeAt(0) + 1))"),
   blank: '<p>Nothing here.</p>',
-  /** What the button #keep kept is gone. */
+  /** The value that the button #keep kept is gone. */
   forget: `<script>localStorage.clear(); sessionStorage.clear(); document.cookie = 'kept=; max-age=0'</script>`,
 };
 

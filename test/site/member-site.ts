@@ -6,7 +6,7 @@ export interface MemberSite extends AsyncDisposable {
   readonly url: string;
 }
 
-/** What the site keeps of a login; no test's log, file or database may hold it. */
+/** The site's data of a login; no test's log, file or database may hold it. */
 export const SECRETS = {
   session: 'session-cookie-7f3a',
   lasting: 'lasting-cookie-91bc',
@@ -51,7 +51,7 @@ const WORKER = `addEventListener('fetch', event => {
   if (event.request.url.endsWith('/cached')) event.respondWith(caches.match('/cached'));
 })`;
 
-/** What `window.found` is once logged in, with all of it and with what a light profile keeps; and before. */
+/** The value of `window.found` once logged in, with all of it and with what a light profile keeps; and before. */
 export const WHOLE_LOGIN = { ...SECRETS, typed: true };
 export const LOGGED_IN = { ...WHOLE_LOGIN, cached: null };
 export const LOGGED_OUT = { cached: null, session: null, lasting: null, local: null, database: null, typed: false };

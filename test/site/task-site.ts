@@ -56,7 +56,7 @@ const PAGES: Readonly<Record<string, string>> = {
   huge: `<h1>Huge</h1><button onclick="done('big')">Go</button>${Array.from({ length: 11_000 }, (_, n) => `<i>${n}</i>`).join('')}`,
 };
 
-/** What is no page. */
+/** Addresses that are no page. */
 const ANSWERS: Readonly<Record<string, (response: ServerResponse) => void>> = {
   nothing: response => response.writeHead(204).end(),
   // Its tab is closed while it still comes.

@@ -24,7 +24,7 @@ const ACTIONS = (url: string, choice: string): [string, Record<string, unknown>]
   ['browser_snapshot', {}],
 ];
 
-/** What the answers to ten actions on each page take, in tokens; `snapshot` says whose snapshots they carry. */
+/** Tokens of the answers to ten actions on each page; `snapshot` says whose snapshots they carry. */
 export async function tenActions(snapshot: Snapshot, tokensMax = TOKENS_DEFAULT): Promise<Record<PageName, number>> {
   const server = createServer((request, response) => {
     const page = new Map(Object.entries(PAGES)).get((request.url ?? '').slice(1)) ?? PAGES.small;

@@ -1,7 +1,7 @@
 import type { Tool } from '@modelcontextprotocol/sdk/types.js';
 import type { Toolset } from '../../contract/assignment.ts';
 
-/** What `contract/tool-list.json` holds: the list of each toolset, a tool a line. */
+/** The content of `contract/tool-list.json`: the list of each toolset, a tool a line. */
 export function toolListsFile(lists: Readonly<Record<Toolset, readonly Tool[]>>): string {
   const texts = Object.entries(lists).map(([toolset, tools]) => {
     const lines = tools.map(tool => `    ${JSON.stringify(tool)}`);

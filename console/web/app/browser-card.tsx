@@ -13,7 +13,7 @@ import { openWay, type Way, type WayState } from './way.ts';
 
 type Of<T extends ServerMessage['t']> = Extract<ServerMessage, { t: T }>;
 
-/** What the page has been told. */
+/** State that the page has received. */
 interface Told {
   readonly state: WayState;
   /** This viewer's name among viewers. */

@@ -25,7 +25,7 @@ export type WayState =
   | { readonly is: 'open'; readonly by: 'socket' | 'calls' }
   | { readonly is: 'connecting' | 'ended'; readonly why: string };
 
-/** What a connection reads and how it ends. */
+/** Callbacks of a connection: its messages, and its end. */
 interface Line {
   say(message: ViewerMessage): void;
   close(): void;
@@ -153,7 +153,7 @@ function bySocket(
       },
       close: () => socket.close(),
     });
-    // What is read answers by the line, which its opener has from the next turn on.
+    // Answers go out on the line, which its opener has from the next turn on.
     setTimeout(() => {
       socket.onmessage = ({ data }) => take(data);
       for (const data of early) take(data);

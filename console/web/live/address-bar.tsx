@@ -13,7 +13,7 @@ export interface AddressBarProps {
 
 const TOO_LONG = `An address has ${LIVE_LIMITS.addressMax} characters at most.`;
 
-/** Where the shown tab is. The person in control changes it. */
+/** Address of the shown tab. The person in control changes it. */
 export function AddressBar({ shown, isMine, send, children }: AddressBarProps) {
   const [edited, setEdited] = useState<string>();
   const nav = (to: 'back' | 'forward' | 'reload', label: string, sign: string) => (

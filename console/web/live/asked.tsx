@@ -7,7 +7,10 @@ import type { Live } from './use-live.ts';
 
 type Of<T extends ServerMessage['t']> = Extract<ServerMessage, { t: T }>;
 
-/** What pages ask of the person: dialogs and files. Over the picture, which must not move under a press. Only the person in control answers. */
+/**
+ * Questions of pages to the person: dialogs and files. Over the picture, which must not move under a press. Only the
+ * person in control answers.
+ */
 export function Asked({ live }: { live: Live }) {
   const { dialogs, choosers, isMine } = live.state;
   return (
@@ -46,7 +49,7 @@ function Chooser({ chooser, live: { send, answered } }: { chooser: Of<'files'>; 
   );
 }
 
-/** What one message does not hold. */
+/** More than one message holds. */
 function whyTooMuch(files: readonly File[]): string | undefined {
   if (files.length > LIVE_LIMITS.filesMax) return `Choose ${LIVE_LIMITS.filesMax} files at most.`;
   const bytes = files.reduce((sum, { size }) => sum + size, 0);

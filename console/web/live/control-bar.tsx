@@ -13,7 +13,7 @@ const GIVEN_BACK: Record<GivenBack, string> = {
 /** A person is warned of the return of control from here on. */
 const WARN_SECONDS = 20;
 
-/** Who has control, and the buttons that change it. */
+/** Shows who has control, with the buttons that change it. */
 export function ControlBar({ live }: { live: Live }) {
   const { state, send } = live;
   const { control, isMine, mayControl, you } = state;

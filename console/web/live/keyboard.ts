@@ -88,7 +88,7 @@ export function sendKeys(area: HTMLTextAreaElement, send: Send, onLeave: () => v
     else send({ t: 'text', text: data });
     area.value = '';
   });
-  // What no key event has told: a phone's keyboard, an emoji picker, dictation.
+  // Text that no key event has: a phone's keyboard, an emoji picker, dictation.
   on('input', event => {
     const { inputType, data, isComposing } = event as InputEvent; // of a text area
     if (isComposing || inputType === 'insertCompositionText' || inputType === 'insertFromComposition') return;

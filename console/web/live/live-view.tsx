@@ -66,7 +66,7 @@ export function LiveBrowser({ sessionId, liveRole, onAsk, onControl, admit }: Li
       <Clip live={live} />
       <p class="muted">
         {state.isMine
-          ? 'Press on the picture to type into the page; Shift+Esc leaves it. What you type is not recorded in the timeline.'
+          ? 'Press on the picture to type into the page; Shift+Esc leaves it. Your typing is not recorded in the timeline.'
           : state.act?.by === 'agent'
             ? `Last call of the agent: ${state.act.kind}`
             : ' '}

@@ -13,7 +13,7 @@ interface PickerProps {
 /** Rows of a list that are seen at once. */
 const ROWS_MAX = 8;
 
-/** The list or picker of a field that the picture lacks, below its field. What is chosen here is set in the page. */
+/** The list or picker of a field that the picture lacks, below its field. A choice here is set in the page. */
 export function Picker({ picker: { tab, field }, pictures, send }: PickerProps) {
   const { kind } = field;
   const size = pictures.shown();

@@ -17,7 +17,7 @@ const BUTTONS = ['left', 'middle', 'right', 'back', 'forward'] as const;
 type Button = (typeof BUTTONS)[number] | 'none';
 /** `MouseEvent.buttons`, from its lowest bit. */
 const PRESSED = ['left', 'right', 'middle', 'back', 'forward'] as const;
-/** Of a wheel that counts lines or pages. */
+/** For a wheel that counts lines or pages. */
 const WHEEL_PX = [1, 40, 800] as const;
 
 const clampWheel = (pixels: number): number => Math.max(-LIVE_LIMITS.wheelMax, Math.min(LIVE_LIMITS.wheelMax, pixels));
@@ -47,7 +47,7 @@ export function sendPointer({ canvas, send, size, onPress }: PointerOptions): ()
     return last;
   }
 
-  /** What waits for the frame goes before what follows it. */
+  /** Input that waits for the frame is sent before later input. */
   function flush(): void {
     cancelAnimationFrame(frame);
     frame = 0;

@@ -3,7 +3,7 @@ import { LIVE_CLOSE, LIVE_LIMITS, LIVE_PROTOCOL, liveTokenProtocol } from '../..
 import { decodePicture, type LivePicture } from '../../../contract/live-picture.ts';
 import { encodePath, signedOut } from '../api.ts';
 
-/** What there is between this page and the browser. `retrying`: lost, and opened again by itself. */
+/** The connection between this page and the browser. `retrying`: lost, and opened again by itself. */
 export type LiveConnection =
   | { readonly is: 'connecting' | 'open' }
   | { readonly is: 'retrying'; readonly why: string }

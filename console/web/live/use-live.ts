@@ -7,7 +7,7 @@ import { type Admit, type LiveConnection, type LiveSocket, openLiveSocket } from
 
 type Of<T extends ServerMessage['t']> = Extract<ServerMessage, { t: T }>;
 
-/** What a live view has been told. */
+/** State that a live view has received. */
 export interface LiveState {
   readonly connection: LiveConnection;
   /** Whether this page has control. */
@@ -17,12 +17,12 @@ export interface LiveState {
   readonly you: string;
   readonly control: LiveControl | undefined;
   readonly tabs: readonly LiveTab[];
-  /** Of each tab. */
+  /** At most one open dialog per tab. */
   readonly dialogs: readonly Of<'dialog'>[];
   readonly choosers: readonly Of<'files'>[];
   /** The field for which the person in control may choose. */
   readonly picker: Of<'picker'> | undefined;
-  /** What the agent asks its person for. */
+  /** The agent's request to its person. */
   readonly asks: readonly Of<'ask'>[];
   /** The last thing that acted on the page, and its number. */
   readonly act: (Of<'act'> & { readonly n: number }) | undefined;
@@ -158,7 +158,7 @@ export function useLive({ sessionId, role, onPicture, admit }: UseLiveOptions): 
       if (control?.idle_ms != null) idleAt.current = performance.now() + control.idle_ms;
       if (message.t === 'hello' && control?.state === 'person' && sessionStorage.getItem(key) !== null)
         socket.current?.send({ t: 'take' });
-      // Who wanted to see only is not offered more, whatever their token allows.
+      // A viewer who asked to watch only is offered no control, whatever their token allows.
       dispatch(message.t === 'hello' && role === 'view' ? { ...message, role } : message);
     };
     let wasOpen = false;

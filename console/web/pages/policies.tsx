@@ -145,7 +145,7 @@ function PolicyLayer({ userId }: { userId: string }) {
         {policy !== null && (
           <Confirm
             label="Delete the policy"
-            question="What only this policy blocks will be allowed. Delete it?"
+            question="Everything that only this policy blocks will be allowed. Delete it?"
             onConfirm={() => change('Deleted.', () => callConsole('DELETE', at))}
           />
         )}

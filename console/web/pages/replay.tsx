@@ -89,7 +89,7 @@ function Player(props: { sessionId: string; videos: readonly Video[]; chapters: 
   const [nowMs, setNowMs] = useState(videos[0]?.startMs ?? 0);
   const [speed, setSpeed] = useState<number>(1);
   const [unreadable, setUnreadable] = useState<string>();
-  /** Where a video is to begin that is not loaded yet. */
+  /** Start position of a video that is not loaded yet. */
   const pendingMs = useRef<number>(undefined);
   const beginMs = videos[0]?.startMs ?? 0;
   const endMs = Math.max(beginMs + 1_000, ...chapters.map(chapter => chapter.endMs));
@@ -199,7 +199,7 @@ function Player(props: { sessionId: string; videos: readonly Video[]; chapters: 
   );
 }
 
-/** Where the calls of the agent and the spans of a person are, and where the video is. */
+/** Positions of the agent's calls, of a person's spans, and of the video. */
 function Track(props: { chapters: readonly Chapter[]; beginMs: number; endMs: number; nowMs: number }) {
   const { chapters, beginMs, endMs, nowMs } = props;
   const part = (ms: number) => `${Math.min(100, Math.max(0, ((ms - beginMs) / (endMs - beginMs)) * 100))}%`;

@@ -3,7 +3,7 @@ import { Empty, Failure, Loading } from '../notices.tsx';
 import { Request } from '../request.tsx';
 import type { Polled } from '../use-polled.ts';
 
-/** What agents of all sessions wait for. */
+/** Open requests of agents of all sessions. */
 export function RequestsPage({ requests }: { requests: Polled<PendingUserActionList['user_actions']> }) {
   const { value, error, refresh } = requests;
   return (

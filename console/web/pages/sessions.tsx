@@ -122,7 +122,7 @@ function Filters({ filter }: { filter: (name: (typeof FILTERS)[number]) => strin
   );
 }
 
-/** Shows what is applied whenever that changes. What is typed stays while the page reads on: a `value` would take it back. */
+/** Shows what is applied whenever that changes. Typed text stays while the page loads on: a `value` would take it back. */
 function TextFilter(props: { label: string; name: string; applied: string; placeholder?: string }) {
   const { label, name, applied, placeholder } = props;
   const field = useRef<HTMLInputElement>(null);

@@ -8,7 +8,7 @@ const REMOVE_MS = 10_000;
 const MESSAGE_MAX = 300;
 
 /**
- * What a browser is asked for. Nobody watches it there, and it is not disguised (O20). It ends when no runner has been connected to it for
+ * The request for a browser. Nobody watches it there, and it is not disguised (O20). It ends when no runner has been connected to it for
  * a minute: so one is not left behind where its runner, or the record of it, is lost.
  */
 const BROWSER = {
@@ -22,7 +22,7 @@ const created = z.object({ session_id: z.string().min(1), cdp_ws_url: z.url({ pr
 const failure = z.object({ code: z.string(), message: z.string() });
 
 export interface KernelOptions {
-  /** Of the API, e.g. `https://api.onkernel.com`. */
+  /** Address of the API, e.g. `https://api.onkernel.com`. */
   readonly url: string;
   readonly apiKey: string;
 }

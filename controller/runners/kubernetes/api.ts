@@ -10,7 +10,7 @@ const RETRY_AFTER_MS_MAX = 30_000;
 
 export const MERGE_PATCH = setHeaderOptions('Content-Type', PatchStrategy.MergePatch);
 
-/** What became of one call to the API server. `unknown`: no answer came; read what exists before doing it again. */
+/** Outcome of one call to the API server. `unknown`: no answer came; read what exists before doing it again. */
 export type ApiFault = 'not_found' | 'conflict' | 'gone' | 'refused' | 'busy' | 'unknown';
 
 /** The kind of an API error, and how long to wait, as far as the server asks for it. */

@@ -89,7 +89,7 @@ export function tombstoneEndpoint({ metadata }: V1Service, podAddress: string): 
   };
 }
 
-/** Where a runner answers; undefined before its pod has an address. */
+/** Address of a runner; undefined before its pod has an address. */
 export function endpointOf({ status }: V1Pod): string | undefined {
   const ip = status?.podIP;
   return ip ? `http://${ip.includes(':') ? `[${ip}]` : ip}:${PORTS.runner}` : undefined;

@@ -18,9 +18,9 @@ export interface KubernetesRunners
   namespace: string;
   /** Name of the PodTemplate that Argo CD syncs. */
   templateName: string;
-  /** Of the names of pods and Services. */
+  /** Prefix of the names of pods and Services. */
   namePrefix?: string | undefined;
-  /** Where ended leases are answered: this controller's pod. Undefined: nowhere, once their pods are gone. */
+  /** Address at which ended leases are answered: this controller's pod. Undefined: nowhere, once their pods are gone. */
   podAddress?: string | undefined;
 }
 

@@ -6,7 +6,7 @@ import type { ProcessId } from './process.ts';
 
 const processFile = z.object({ pid: z.int(), startTicks: z.string().nullable() });
 
-/** What one local runner has on disk: its process, port, log and recording. Removed whole when the runner is gone. */
+/** Files of one local runner: its process, port, log and recording. Removed whole when the runner is gone. */
 export class RunnerFolder {
   readonly path: string;
 

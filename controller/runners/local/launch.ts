@@ -10,7 +10,7 @@ export interface LaunchOptions {
   /** Public keys with which it verifies assignments: a JWKS, as JSON. */
   jwks: string;
   environment: Record<string, string>;
-  /** What its standard input has: a secret that neither its environment nor a file may hold. */
+  /** Its standard input: a secret that neither its environment nor a file may hold. */
   input: string | undefined;
   /** Called with an exit code or the name of a signal. */
   onExit: (how: string) => void;

@@ -4,7 +4,7 @@ import type { ProcessId } from './process.ts';
 import { isRunning } from './process.ts';
 
 export interface MemoryLimitOptions {
-  /** What a runner, its browser and its encoders may take together. */
+  /** Memory that a runner, its browser and its encoders may take together. */
   readonly bytesMax: number;
   readonly clock: Clock;
   /** Called once, with every process of the runner. */

@@ -20,7 +20,7 @@ interface RunnerProcessesOptions extends Pick<AnswerWatchOptions, 'answers'> {
   readonly onChange: () => void;
 }
 
-/** What one controller knows of the processes of runners. */
+/** The processes of runners as one controller knows them. */
 export class RunnerProcesses {
   readonly #clock: Clock;
   readonly #log: Logger;

@@ -17,11 +17,11 @@ import { portTombstones } from './tombstones.ts';
 import { uploads } from './upload.ts';
 
 export interface LocalRunners extends ProviderContext {
-  /** Where their browsers are, if not on this machine. Another provider, by its name: it needs a `root` of its own. */
+  /** The service of their browsers, if they are not on this machine. Another provider, by its name: it needs a `root` of its own. */
   remote?: RemoteBrowsers;
   /** Folder of runner folders, readable by this user alone. */
   root: string;
-  /** Where clients reach the controller, and no runner; undefined: they reach the runners on this machine. */
+  /** Address at which clients reach the controller, and no runner; undefined: they reach the runners on this machine. */
   publicUrl: string | undefined;
   /** `file://` URL that the uploader writes to. */
   artifactStore: string;

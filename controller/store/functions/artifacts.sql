@@ -1,4 +1,4 @@
--- What became of a video, a file or a kept page: names of the latter two have a folder. A late report never makes a stored one lost; a
+-- Outcome of a video, a file or a kept page: names of the latter two have a folder. A late report never makes a stored one lost; a
 -- lost one may turn out stored. False: this runner never held that lease.
 create or replace function omicron.write_artifact(p_session uuid, p_epoch integer, p_runner uuid, p_name text, p_state text, p_uri text,
   p_bytes bigint, p_reason text) returns boolean

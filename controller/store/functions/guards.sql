@@ -1,4 +1,4 @@
--- What no step may do, whatever its code says. Legal moves: the tables of contract/states.ts, which a test compares.
+-- Moves that no step may make, whatever its code says. Legal moves: the tables of contract/states.ts, which a test compares.
 
 create or replace function omicron.guard_session() returns trigger language plpgsql as $$
 begin

@@ -105,7 +105,7 @@ language sql as $$
     left join omicron.profile_keys k on k.user_id = p.user_id
 $$;
 
--- What a runner starts with. Null: this runner does not hold that lease, or the lease has no profile.
+-- The state with which a runner starts. Null: this runner does not hold that lease, or the lease has no profile.
 create or replace function omicron.lease_profile(p_session uuid, p_epoch integer, p_runner uuid) returns jsonb
 language sql as $$
   select omicron.profile_content(p, p.version)

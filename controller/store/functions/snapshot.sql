@@ -1,6 +1,6 @@
 -- The snapshot of a hibernated session: read by the start that restores it, and gone with its restore or its end.
 
--- What the runner of a start restores. Null: it restores nothing, or does not hold that start.
+-- The snapshot that the runner of a start restores. Null: it restores nothing, or does not hold that start.
 create or replace function omicron.lease_snapshot(p_session uuid, p_epoch integer, p_runner uuid) returns jsonb
 language sql as $$
   select omicron.profile_content(p, p.version)

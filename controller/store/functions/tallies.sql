@@ -1,4 +1,4 @@
--- What became of leases and recordings, counted where it is written.
+-- Ends of leases and recordings, counted where they are written.
 
 create or replace function omicron.tally(p_metric text, p_label text) returns void
 language sql as $$

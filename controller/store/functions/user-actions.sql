@@ -1,4 +1,4 @@
--- What an agent asks of its user (A10), and the answer. Null: this runner's lease is over. Repeating it changes
+-- An agent's request to its user (A10), and the answer. Null: this runner's lease is over. Repeating it changes
 -- nothing.
 create or replace function omicron.ask_user(p_session uuid, p_epoch integer, p_runner uuid, p_id uuid, p_reason text, p_seconds integer)
 returns omicron.user_actions language plpgsql as $$

@@ -63,7 +63,7 @@ it('[O21] tells what the bucket holds and for how long, and that it cannot be lo
     hibernated: 0,
     hibernations: {},
   };
-  // Of the directory, metrics ask for the stats alone.
+  // Metrics ask the directory for the stats alone.
   const metrics = prometheusMetrics({ stats: async () => stats } as unknown as Parameters<typeof prometheusMetrics>[0]);
   const look = async (store: Pick<ArtifactStore, 'survey'> = artifacts) => {
     await surveyArtifacts({ artifacts: store, metrics, retention: { videos: 7, pages: 3 }, log });

@@ -63,11 +63,11 @@ async function logIn(at: URL, user: string): Promise<URLSearchParams> {
   return url.searchParams;
 }
 
-/** What a client remembers that knows the gateway's address alone. */
+/** The memory of a client that knows the gateway's address alone. */
 class Newcomer implements OAuthClientProvider {
   readonly redirectUrl = CALLBACK;
   readonly clientMetadata = { redirect_uris: [CALLBACK], token_endpoint_auth_method: 'none' };
-  /** What came back from the issuer with its person. */
+  /** The answer of the issuer that its person brought back. */
   returned = new URLSearchParams();
   readonly #user: string;
   #information: OAuthClientInformationMixed | undefined;

@@ -11,7 +11,7 @@ import { emptyDatabaseUrl } from '../../postgres.ts';
 import { protocol } from '../protocol.ts';
 import { deployment, problemOf, type Stack, startStack } from '../stack.ts';
 
-// What the API meets at the edges of a working controller: limits, an absent database, a stop, health and metrics.
+// Cases at the edges of a working controller: limits, an absent database, a stop, health and metrics.
 
 const show = async (stack: Stack, sessionId: string) =>
   (await stack.call('GET', `/internal/browser-sessions/${sessionId}`)).body as Session; // checked by its route's schema

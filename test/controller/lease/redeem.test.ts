@@ -26,7 +26,7 @@ const redeemed: Redemption = {
   session: null,
 };
 
-/** What redeeming needs, and the steps in their order. */
+/** Parts that redeeming needs, and the steps in their order. */
 function parts(outcome: Redemption, credentials: VaultDocument['credentials'] | null = null) {
   const steps: string[] = [];
   const made: RedeemParts = {

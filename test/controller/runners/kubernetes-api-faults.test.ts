@@ -7,7 +7,7 @@ import { fakeApiServer } from '../../fakes/api-server.ts';
 import { steppedClock } from '../../fakes/clock.ts';
 import { providerContext } from '../../fakes/provider-context.ts';
 
-// What the provider does when the API server answers with an error, late, or not at all.
+// The provider beside an API server that answers with an error, late, or not at all.
 
 const NAMESPACE = 'runners';
 const TEMPLATE = {

@@ -5,7 +5,7 @@ import { apiFault } from '../../../controller/runners/kubernetes/api.ts';
 import { runnerPod, runnerService, templateDigest } from '../../../controller/runners/kubernetes/objects.ts';
 import { deathOfPod, pendingReason } from '../../../controller/runners/kubernetes/verdict.ts';
 
-// What the Kubernetes provider decides without a cluster: the objects it would create, and what a pod's state means.
+// Decisions of the Kubernetes provider without a cluster: the objects it would create, and what a pod's state means.
 
 const ID = '6c8f1f6e-0000-4000-8000-000000000001';
 const template: V1PodTemplate = {

@@ -16,7 +16,7 @@ import { fakeApiServer } from '../../fakes/api-server.ts';
 import { steppedClock } from '../../fakes/clock.ts';
 import { providerContext } from '../../fakes/provider-context.ts';
 
-// What becomes of the Service of a lease that has ended. That its clients read there why is shown on a cluster (acceptance.test.ts).
+// The Service of a lease that has ended. That its clients read there why is shown on a cluster (acceptance.test.ts).
 
 const NAMESPACE = 'runners';
 const TEMPLATE = {

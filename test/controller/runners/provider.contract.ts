@@ -6,9 +6,9 @@ import { eventually } from '../../eventually.ts';
 
 type StartFailure = 'runner_start_failed' | 'sandbox_runtime_required';
 
-/** What the suite needs of an adapter; everything goes when the test ends. */
+/** The part of an adapter that the suite needs; everything goes when the test ends. */
 export interface ProviderUnderTest extends AsyncDisposable {
-  /** What `addressOf` answers here for a runner. */
+  /** The answer of `addressOf` here for a runner. */
   published(id: string, endpoint: string): ReturnType<RunnerProvider['addressOf']>;
   /** A provider of another controller process, for the same place. */
   another(): RunnerProvider | Promise<RunnerProvider>;
@@ -16,7 +16,7 @@ export interface ProviderUnderTest extends AsyncDisposable {
   broken(why: StartFailure): RunnerProvider | Promise<RunnerProvider>;
   /** Ends the runner's process as `kill -9` does. */
   kill(id: string): Promise<void>;
-  /** What is left of a runner: processes and folders, or pods and Services. */
+  /** The rest of a runner: processes and folders, or pods and Services. */
   leftovers(id: string): Promise<string[]>;
   /** Whether the controller was told by itself that this runner ended. */
   endNoticed(id: string): boolean;
@@ -31,7 +31,7 @@ async function removed(provider: RunnerProvider, id: string): Promise<void> {
   await eventually(`${id} is gone`, async () => (await provider.remove(id)) === 'gone', WAIT_MS);
 }
 
-/** What belongs to a runner goes with it, a Service a moment later than its pod. */
+/** Objects of a runner go with it, a Service a moment later than its pod. */
 const nothingLeft = (under: ProviderUnderTest, id: string) =>
   eventually(`nothing is left of ${id}`, async () => (await under.leftovers(id)).length === 0);
 
@@ -115,7 +115,7 @@ export function runnerProviderContract(
       const stop = new AbortController();
       const waiting = provider.whenWarm(id, stop.signal);
       stop.abort();
-      // It may have been warm already; it must not wait on. What it waited for is worth saying.
+      // It may have been warm already; it must not wait on. The failure names the awaited state.
       await waiting.catch((error: Error) => expect(['AbortError', 'OmicronError']).toContain(error.name));
       await removed(provider, id);
     });

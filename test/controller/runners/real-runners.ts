@@ -13,7 +13,7 @@ import { providerContext } from '../../fakes/provider-context.ts';
 
 const { publicJwk } = signingKey(JSON.stringify(generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' })));
 export const jwks = JSON.stringify({ keys: [publicJwk] });
-/** What a controller's main.ts would pass on. */
+/** Variables that a controller's main.ts would pass on. */
 const inherited = pickVariables(process.env, RUNNER_COMMAND.inherits);
 export const MIB = 1024 * 1024;
 

@@ -40,7 +40,7 @@ const noQuery = z.strictObject({});
 const SESSION = '/internal/browser-sessions/[^/]+';
 const RELEASE = RegExp(`^POST ${SESSION}/release$`);
 
-/** What each call may send, as the controller's own routes have it. */
+/** The body of each call, as the controller's own routes have it. */
 const CALLS: { call: RegExp; query?: z.ZodType; body?: z.ZodType }[] = [
   { call: /^POST \/internal\/browser-sessions\/get-or-create$/, body: getOrCreateRequest },
   { call: /^GET \/internal\/browser-sessions$/, query: listQuery },

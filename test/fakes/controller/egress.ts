@@ -18,7 +18,7 @@ export interface FakeGrant {
   credential: string;
 }
 
-/** What egress proxies call. */
+/** Routes of egress proxies. */
 export interface FakeEgressRoutes {
   readonly egressSecret: string;
   /** By runner id. Call `changed()` after touching it. */

@@ -34,7 +34,7 @@ import {
 import { type AskedUserAction, userActionRequest } from '../../../contract/user-action.ts';
 import { type Answer, json, type Route } from './answer.ts';
 
-/** What runners call, and the tokens that a controller sends them. One lease, or several that are told the same. */
+/** Routes of runners, and the tokens that a controller sends them. One lease, or several that are told the same. */
 export interface FakeRunnerRoutes {
   readonly jwks: string;
   readonly activity: { calls: number; atMs: number }[];
@@ -43,7 +43,7 @@ export interface FakeRunnerRoutes {
   readonly artifacts: ArtifactReport[];
   /** Redemptions that were answered. */
   redemptions: number;
-  /** What the runner is told is left. */
+  /** The remaining time that the runner is given. */
   remainingMs: number;
   /** For how long the platform holds the lease. */
   heldMs: number;
@@ -54,7 +54,7 @@ export interface FakeRunnerRoutes {
   /** In force from now on: the next activity report tells its version. */
   policy: EffectivePolicy;
   totp: z.infer<typeof totpAnswer>;
-  /** What agents asked of their user. Change a status to answer. */
+  /** Requests of agents to their user. Change a status to answer. */
   readonly userActions: AskedUserAction[];
   /** The console's; runners are told where the person answers. */
   consoleUrl: string | undefined;
@@ -91,7 +91,7 @@ export interface LiveTokenOptions {
   role?: LiveRole;
   viewer?: string;
   epoch?: number;
-  /** Of its validity. */
+  /** Seconds of its validity. */
   seconds?: number;
   signWith?: 'controller' | 'stranger';
 }

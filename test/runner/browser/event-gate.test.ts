@@ -4,7 +4,7 @@ import { eventGate, GATE_LIMITS, type GateListener } from '../../../runner/brows
 const KIB = 1024;
 const LIMITS = { ...GATE_LIMITS, messageBytesMax: 64 * KIB, scriptBytesMax: 16 * KIB };
 
-/** What passes a gate, and what it reports. */
+/** Messages that pass a gate, and those that it reports. */
 function gateUnderTest() {
   const passed: unknown[] = [];
   const floods: string[] = [];

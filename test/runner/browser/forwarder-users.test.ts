@@ -13,7 +13,7 @@ interface Asker {
   readonly isStranger?: boolean;
 }
 
-/** What a process reads from a server of this machine. Only root may start one as another user. */
+/** The answer of a server of this machine to a process. Only root may start one as another user. */
 async function answerTo({ uid, isStranger = false }: Asker, port: number, request: string): Promise<string> {
   const ask = `exec 3<>/dev/tcp/127.0.0.1/${port} && printf %s "$REQUEST" >&3 && cat <&3`;
   // The shell between the two is gone by then.

@@ -25,7 +25,7 @@ function lease() {
   return {
     ...{ clock, control, told },
     state: () => control.state().state,
-    /** What was held is lifted only when the returned function is called. */
+    /** Held keys are lifted only when the returned function is called. */
     slowLift() {
       const { promise, resolve } = Promise.withResolvers<void>();
       lifting = promise;

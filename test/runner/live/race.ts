@@ -100,7 +100,7 @@ async function taken(by: Person, from?: Person): Promise<void> {
   await by.viewer.heard('control', ({ control }) => control.state === 'person' && control.holder === by.id);
 }
 
-/** A click of a person. What the agent had sent before has reached the page by its end: Chromium keeps the order. */
+/** A click of a person. The agent's earlier input has reached the page by its end: Chromium keeps the order. */
 async function act({ viewer }: Person, random: () => number): Promise<void> {
   const place = { t: 'mouse', x: 1_400, y: anywhere(random), button: 'left', clicks: 1 };
   viewer.messages.length = 0;

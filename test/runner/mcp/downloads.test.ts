@@ -47,7 +47,7 @@ async function connect(headers: Record<string, string>): Promise<Client> {
   return connected;
 }
 
-/** What results link to until the file has arrived. */
+/** The links of results until the file has arrived. */
 async function downloaded(name: string, by = client): Promise<CallToolResult['content']> {
   const first = await by.callTool({ name: 'browser_click', arguments: { target: `#${name.replace('.', '-')}` } });
   const content = [...first.content];
@@ -95,7 +95,7 @@ test('once a credential was filled in, text is read without it, and bytes are no
   expect(filled.isError).toBeUndefined();
   await expect(client.readResource({ uri })).rejects.toThrow('not a file to be read');
   expect((await client.listResources()).resources.map(({ name }) => name)).not.toContain('data.bin');
-  // What the page that was filled offers may be made of it, in a form that is not known.
+  // A file of the page that was filled may be made of the value, in a form that is not known.
   expect(await downloaded('report.txt')).toEqual([]);
   await client.callTool({ name: 'browser_navigate', arguments: { url } });
   const [link] = await downloaded('leak.txt');

@@ -224,7 +224,7 @@ describe.each(['both', 'compat'] as const)('with the toolset %s', toolset => {
     await evaluate(
       '() => { addEventListener("input", event => { document.title = [...event.target.value].join("-") }) }',
     );
-    // What somebody typed would be lost with the page.
+    // A person's input would be lost with the page.
     await type('#q', 'mine');
     expect((await type('#p', 'SHOP_PASSWORD')).text).toContain('scripted_document');
     // Nor one that it opened, however that was loaded since.
@@ -287,7 +287,7 @@ describe.each(['both', 'compat'] as const)('with the toolset %s', toolset => {
     expect((await call('browser_get_content', { format: 'text' })).text).toContain('Nothing here.');
   });
 
-  // What is kept is there for good: this one comes last.
+  // A kept file is there for good: this one comes last.
   withEvaluate('an address, a storage or a history that has the value keeps the document closed', async () => {
     for (const button of ['#address', '#keep']) {
       await filled('plain');

@@ -9,7 +9,7 @@ const BLOCK_ROWS = 22;
 /** A full block has 520, one of three quarters 260: any eight characters of the value have 1,820, the five that pages cut it to 1,300. */
 const BLOCKS_MIN = 1_560;
 
-/** Of each picture of one type, or of each frame of a video file: whether it shows more than half of a value of green blocks. */
+/** For each picture of one type, or each frame of a video file: whether it shows more than half of a value of green blocks. */
 export async function blocksDrawn(of: readonly Buffer[] | string): Promise<boolean[]> {
   if (of.length === 0) return [];
   const from = typeof of === 'string' ? ['-i', of] : ['-f', 'image2pipe', '-i', 'pipe:0'];

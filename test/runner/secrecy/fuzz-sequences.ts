@@ -17,7 +17,7 @@ import {
 export interface FuzzedSite {
   readonly url: string;
   readonly toolset: 'both' | 'compat';
-  /** What is filled in: names of passwords, or values that the lease does not know, which are typed as any text. */
+  /** The filled values: names of passwords, or values that the lease does not know, which are typed as any text. */
   readonly passwords: { readonly names: readonly string[] } | { readonly values: readonly string[] };
 }
 

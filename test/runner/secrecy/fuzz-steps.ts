@@ -6,7 +6,10 @@ export interface Call {
   readonly args: Readonly<Record<string, unknown>>;
 }
 
-/** Where the tab is: on a page with the form, with its password field or without, behind a dialog; on the next page; or who knows. */
+/**
+ * The address of the tab: on a page with the form, with its password field or without, behind a dialog; on the next page;
+ * or who knows.
+ */
 export type Place = 'form' | 'without-field' | 'dialog' | 'sent' | 'unknown';
 
 /** Calls of which one is made: where they are of use (an element that is not there costs seconds), and where they lead. */
@@ -37,7 +40,7 @@ const PARTS = ['request-headers', 'request-body', 'response-headers', 'response-
 const KEYS = 'Tab Backspace a End Escape Control+z Control+a Control+c Control+v Shift+Home Undo'.split(' ');
 const BUTTONS = ['toggle', 'other', 'move', 'trim', 'half', 'redraw', 'log', 'keep', 'address', 'copy', 'fetch'];
 
-/** What both toolsets can do, under names of arguments of their own. `go` opens a page of the site. */
+/** Acts of both toolsets, under names of arguments of their own. `go` opens a page of the site. */
 export function commonSteps(target: 'selector' | 'target', go: (page: string) => Call): Step[] {
   const click = (...ids: readonly string[]) => calls('browser_click', ...ids.map(id => ({ [target]: `#${id}` })));
   const type = (id: string, text: string) => calls('browser_type', { [target]: `#${id}`, text });
@@ -64,7 +67,7 @@ export function commonSteps(target: 'selector' | 'target', go: (page: string) =>
   ];
 }
 
-/** What only Playwright MCP's tools can do. */
+/** Acts of Playwright MCP's tools alone. */
 export const PLAYWRIGHT_STEPS: readonly Step[] = [
   { weight: 5, at: ANYWHERE, calls: calls('browser_evaluate', ...SCRIPTS.map(script => ({ function: script }))) },
   { weight: 4, at: ANYWHERE, calls: calls('browser_snapshot', {}, { depth: 3 }, { boxes: true }) },
@@ -105,7 +108,7 @@ export const PLAYWRIGHT_STEPS: readonly Step[] = [
   { weight: 1, at: ANYWHERE, calls: calls('browser_navigate_back', {}), to: 'unknown' },
 ];
 
-/** What only the compatible tools can do. */
+/** Acts of the compatible tools alone. */
 export const COMPATIBLE_STEPS: readonly Step[] = [
   { weight: 1, at: FORM, calls: calls('browser_click', { x: 60, y: 20 }, { x: 900, y: 700 }) },
   {

@@ -5,12 +5,12 @@ import type { Call } from './fuzz-steps.ts';
 import { leaksOf } from './leaks.ts';
 import { BLOCKS, type HostileLease, PASSWORD } from './lease-on-hostile-site.ts';
 
-/** Where more than half of a password was found. */
+/** Places in which more than half of a password was found. */
 export interface Finding {
   readonly in: 'result' | 'picture' | 'event' | 'log' | 'video';
   /** The sequence, up to the call whose answer had it. */
   readonly calls?: readonly Call[];
-  /** What was found, and where it was. */
+  /** The finding, and its place. */
   readonly found: string;
 }
 

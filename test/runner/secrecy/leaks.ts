@@ -1,4 +1,4 @@
-/** What a reader, with another program at hand, can undo: each gives another reading of a text. */
+/** Encodings that a reader, with another program at hand, can undo: each gives another reading of a text. */
 const READINGS: readonly ((text: string) => string)[] = [
   text => text,
   text => text.replace(/<[^<>]*>/g, ''),

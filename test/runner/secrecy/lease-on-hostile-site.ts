@@ -24,7 +24,7 @@ export interface Answer {
   readonly whole: string;
   readonly pictures: readonly Buffer[];
   readonly failed: boolean;
-  /** Where the runner refused the call, or it failed in a way that has a code. */
+  /** The code with which the runner refused the call, or with which it failed. */
   readonly code: string | undefined;
 }
 
@@ -39,7 +39,7 @@ export interface HostileLeaseOptions {
   readonly recordVideo?: boolean;
   /** The pages let waits of half a second pass at once. */
   readonly hurried?: boolean;
-  /** Of the logins shop and block. */
+  /** For the logins shop and block. */
   readonly secrets?: Record<string, string>;
 }
 

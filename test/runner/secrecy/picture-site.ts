@@ -29,7 +29,7 @@ export const always = (script: string) => `<script>setInterval(() => { ${script}
 export const svg = (text: string) =>
   `'<svg xmlns="http://www.w3.org/2000/svg" width="400" height="60"><text y="40" font-size="24" fill="#0f0">' + ${text} + '</text></svg>'`;
 
-/** Of a half-sized picture: two rows of discs have 300, larger ones 600, seven blocks 900. */
+/** For a half-sized picture: two rows of discs have 300, larger ones 600, seven blocks 900. */
 export const GREEN_MIN = 650;
 const SHOOT_MS = 700;
 const searchPath = process.env.PATH ?? '';
@@ -45,7 +45,7 @@ export interface Tab {
   readonly pictures: Pictures;
 }
 
-/** What the pictures of one page were. */
+/** The pictures of one page. */
 export interface Filmed {
   readonly inShots: readonly number[];
   readonly inVideo: readonly number[];
@@ -161,7 +161,7 @@ export function greenIn(of: string | readonly Buffer[], wanted: Wanted = isGreen
   const [width, height] = [960, 540];
   const isFile = typeof of === 'string';
   const from = isFile ? ['-i', of] : ['-f', 'image2pipe', '-i', 'pipe:0'];
-  // Of a picture of another size, what lies below and to the left.
+  // For a picture of another size, the part below and to the left.
   const size = 'pad=w=max(iw\\,1920):h=max(ih\\,1080):color=white,crop=1920:1080:0:ih-1080';
   const to = [
     '-vf',

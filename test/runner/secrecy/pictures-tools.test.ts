@@ -9,7 +9,7 @@ import { eventually } from '../../eventually.ts';
 import { type LeasedRunner, startLease } from '../start-lease.ts';
 import { at, COPY, FIELD, greenIn, leaks, onFill, SECRET } from './picture-site.ts';
 
-/** What was shown in the issue: a control that renders another input in place of the filled one. */
+/** The case of the issue: a control that renders another input in place of the filled one. */
 const SHOWN = `${FIELD}<input id=q style="${at(100)};display:none"><button style="position:absolute;top:200px" onclick="q.value = p.value; q.style.display = q.style.display ? '' : 'none'">Show</button>`;
 const PAGES: Record<string, string> = {
   '/shown': SHOWN,

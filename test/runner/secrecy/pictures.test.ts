@@ -20,7 +20,7 @@ import {
 
 const TOGGLE = "p.type = p.type === 'password' ? 'text' : 'password';";
 
-/** What a page may do with the value once it is filled in; each is a document of its own. */
+/** Uses that a page may make of the value once it is filled in; each is a document of its own. */
 const PAGES: Record<string, string> = {
   'a field that stays one for passwords': FIELD,
   'a field that is shown and hidden again': FIELD + always(TOGGLE),
@@ -87,7 +87,7 @@ const MORE: Record<string, string> = {
   listening: `<p id=m style="${at(0)}"></p><script>onmessage = ({ data }) => { m.textContent = data }</script>`,
 };
 
-/** What a page shows only while the picture is taken: before and after there is nothing to see. */
+/** Contents that a page shows only while the picture is taken: before and after there is nothing to see. */
 const BRIEFLY: Record<string, string> = {
   'in a closed root that was empty':
     "const r = m.attachShadow({ mode: 'closed' }); show = on => { r.innerHTML = on ? '<p>' + p.value : '' }",

@@ -61,7 +61,7 @@ export function describeWaysOut(toolset: Extract<Toolset, 'both' | 'compat'>): v
       expect(seen.filter(text => text.includes('>SHOP_PASSWORD<')).length).toBeGreaterThan(2);
       const letters = [...PASSWORD].filter(c => /[a-z0-9]/i.test(c));
       for (const text of seen) {
-        // What is left between the names of a credential, quoted or at the end of a line, is no list of letters.
+        // The rest between the names of a credential, quoted or at the end of a line, is no list of letters.
         const left = [...text.matchAll(/(?:"|: |>|\\")([^\s<>"\\])(?:\\?"|\\n|\n|<)/g)].map(([, c]) => c).join('');
         expect(left, text.slice(0, 3_000)).not.toContain(letters.slice(0, 6).join(''));
       }

@@ -1,7 +1,7 @@
 import { createServer, request as send } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** What the store was asked. */
+/** Requests to the store. */
 export interface Asked {
   readonly method: string;
   readonly path: string;

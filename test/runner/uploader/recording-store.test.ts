@@ -14,11 +14,11 @@ interface StoreUnderTest extends AsyncDisposable {
   readonly store: RecordingStore;
   /** Undefined: there is none. */
   read(uri: string): Promise<Buffer | undefined>;
-  /** What the store keeps of files that are not finished. */
+  /** The store's parts of unfinished files. */
   unfinished(): Promise<string[]>;
 }
 
-/** What the uploader relies on, whichever the store. */
+/** The uploader's assumptions, whichever the store. */
 function recordingStoreContract(name: string, open: () => Promise<StoreUnderTest>): void {
   describe(name, () => {
     let under: StoreUnderTest;

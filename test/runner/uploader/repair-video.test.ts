@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** What a player is told of the length, in seconds; NaN: nothing. */
+/** The length that a player reads, in seconds; NaN: nothing. */
 async function secondsOf(path: string): Promise<number> {
   const { stderr } = await run(ffmpeg, ['-hide_banner', '-i', path, '-f', 'null', '-t', '0', '-']);
   const [, hours, minutes, seconds] = /Duration: (\d+):(\d+):([\d.]+)/.exec(stderr) ?? [];
@@ -34,7 +34,7 @@ test('the file of an encoder that was killed gets its length, once, and no other
   const whole = join(folder, 'whole.webm');
   const video = videoFile({ ffmpeg, path: whole, size: { width: 320, height: 180 } });
   const killed = join(folder, 'killed.webm');
-  // What is on the disk while it encodes is what its death would leave.
+  // The disk's content while it encodes is what its death would leave.
   const bytes = await eventually('two clusters', async () => {
     video.frame(jpeg);
     await copyFile(whole, killed).catch(() => undefined);
