@@ -6,9 +6,9 @@ export interface NamedCall {
 
 /** One command of `page`, as each kind of toolset has it. */
 export interface PageCall {
-  /** Of the compatible tools, which answer JSON. */
+  /** The call of a compatible tool, which answers JSON. */
   readonly compat: NamedCall;
-  /** Of Playwright's. */
+  /** The call of a tool of Playwright's. */
   readonly playwright: NamedCall;
 }
 

@@ -346,8 +346,8 @@ export class BrowserSessions implements BrowserSource {
   }
 
   /**
-   * Removes everything of a user: sessions, events, files, videos, profiles, credentials, policies, user actions. Where `done` is false the
-   * controller goes on by itself; repeat the call to learn when it is done.
+   * Removes everything of a user: sessions, events, files, videos, profiles, credentials, policies, user actions. If
+   * `done` is false, the controller goes on by itself; repeat the call to learn when it is done.
    */
   deleteUser(userId: string, options: Omit<CallOptions, 'userId'> = {}): Promise<UserErasure> {
     return this.#call({ method: 'DELETE', path: userPath(userId), userId, answer: userErasure, ...options });

@@ -37,10 +37,10 @@ const HEARTBEATS_PER_TTL = 3;
  */
 export class Lease implements LeasedBrowser {
   readonly sessionId: string;
-  /** Of now: a browser that was hibernated comes back in another epoch, at another address. */
+  /** The present epoch: a browser that was hibernated comes back in another epoch, at another address. */
   epoch: number;
   mcpUrl: string;
-  /** Of now: a heartbeat may bring others. */
+  /** The present headers: a heartbeat may bring others. */
   headers: Readonly<Record<string, string>>;
   readonly #options: LeaseOptions;
   readonly #over = new AbortController();

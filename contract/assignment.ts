@@ -105,7 +105,7 @@ export const redeemAnswer = z
         site: siteKey,
         totp: z.boolean(),
         targets: z.array(credentialTarget).optional(),
-        /** Where the deployment's map lets it be filled while nothing else names the key. */
+        /** Places where the deployment's map lets it be filled while nothing else names the key. */
         known: z.array(credentialTarget).optional(),
       }),
     ),

@@ -89,7 +89,7 @@ export const getOrCreateRequest = z
     tags: tagsSchema.optional(),
     /**
      * `url`: the answer's `mcp_url` holds the lease's token, and `mcp_headers` is empty, for clients that can be given an address only. It is
-     * a secret then. Of this answer alone: the lease takes both.
+     * a secret then. In this answer alone: the lease takes both.
      */
     mcp_auth: z.enum(['header', 'url']).default('header'),
     /** The tools that the lease serves; default: the deployment's. A live lease keeps its own. */

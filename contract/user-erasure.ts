@@ -6,7 +6,7 @@ export const userErasure = z
     user_id: z.string(),
     /** False: the controller goes on by itself; repeat the request to learn when it is done. */
     done: z.boolean(),
-    /** What was removed since the first request. */
+    /** Objects that were removed since the first request. */
     removed: z.object({
       sessions: z.int(),
       events: z.int(),

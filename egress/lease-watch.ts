@@ -8,7 +8,7 @@ import type { PolicySource } from './policy-source.ts';
 export interface LeaseWatchOptions {
   readonly source: PolicySource;
   readonly table: LeaseTable;
-  /** Of the table: it decides how many watches may be in flight. */
+  /** Leases of the table: it decides how many watches may be in flight. */
   readonly leasesMax: number;
   /** How long one watch may wait. */
   readonly watchMs: number;

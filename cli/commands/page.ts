@@ -112,7 +112,7 @@ async function resultOf(browser: PageConnection, call: PageCall): Promise<PageRe
   return call.playwright.args.function === undefined ? pageFacts(browser) : evaluatedResult(called, browser);
 }
 
-/** Where the page is; a toolset without `browser_evaluate` does not say it. */
+/** Address and title of the page; a toolset without `browser_evaluate` does not say it. */
 async function pageFacts(browser: PageConnection): Promise<PageResult> {
   const facts = await browser.call({ compat: PAGE_FACTS, playwright: PAGE_FACTS });
   return { success: true, ...evaluatedFields(facts) };

@@ -74,7 +74,10 @@ export const WELL_KNOWN_SITES: Readonly<Record<string, readonly string[]>> = {
   zoom: ['zoom.us'],
 };
 
-/** Where the credential of a site key may be filled while neither its own url nor a policy names the key; undefined: nobody said. */
+/**
+ * Places where the credential of a site key may be filled while neither its own url nor a policy names the key;
+ * undefined: nobody said.
+ */
 export type KnownSites = (key: string) => readonly string[] | undefined;
 
 /** A deployment's own map, and the well-known sites where it takes them. Keys are compared without their case. */

@@ -16,7 +16,7 @@ export interface Erasures {
   countErased(userId: string, removed: Partial<Removed>): Promise<void>;
   /** Removes rows that no runner may still write. Resolves with how many sessions and profiles are left. */
   eraseRows(userId: string): Promise<number>;
-  /** What was removed by now. */
+  /** Objects that were removed by now. */
   removed(userId: string): Promise<Removed>;
   /** All is removed: forgets the intent. */
   finish(userId: string): Promise<void>;

@@ -1,6 +1,6 @@
 import { type Panel, RATE } from './dashboard.ts';
 
-/** What each replica of a program takes of its machine, from the metrics of its Node process under `prefix`. */
+/** Resources that each replica of a program takes of its machine, from the metrics of its Node process under `prefix`. */
 export const processPanels = (prefix: 'omicron_' | 'omicron_egress_'): readonly Panel[] => [
   {
     title: 'CPU',

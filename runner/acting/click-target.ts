@@ -9,7 +9,7 @@ import { existing } from './target.ts';
 
 export type ClickOptions = NonNullable<Parameters<Locator['click']>[0]>;
 
-/** What still moves then never stands still: a person clicks it on its way. */
+/** An element that still moves then never stands still: a person clicks it on its way. */
 const MOVES_MS = 1_200;
 const LOOK_MS = 500;
 

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { pageFunction } from '../browser/page-script.ts';
 import type { Point } from './aim.ts';
 
-/** Where on an element a drag ends; lists put what is dropped before or after the element whose half it is dropped on. */
+/** The place on an element at which a drag ends; lists put what is dropped before or after the element whose half it is dropped on. */
 export const PLACES = ['into', 'before', 'after'] as const;
 export type Place = (typeof PLACES)[number];
 

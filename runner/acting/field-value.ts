@@ -1,6 +1,6 @@
 /**
- * Values of fields that take one form alone, from what people and models write: `15 March 2026` is a date, `9:30 AM` a time. What could be
- * meant in two ways (03/04/2026) is no value.
+ * Values of fields that take one form alone, from what people and models write: `15 March 2026` is a date, `9:30 AM` a
+ * time. A text with two readings (03/04/2026) is no value.
  */
 
 const FORMS: Readonly<Record<string, string>> = {

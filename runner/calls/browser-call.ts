@@ -65,7 +65,7 @@ export function browserCall(parts: BrowserParts, call: PlaywrightCall): BrowserC
       return (await settleAction(settler, form, page, work, true)) ?? { content: [] };
     });
     const namesPage = result.content.length === 0 || page.url() !== fromUrl;
-    // What only reads or moves its own way is not looked at.
+    // A call that only reads or moves its own way is not looked at.
     const look = typeof form.settles === 'string' || guard.showsDialog(page) ? undefined : await settler.look(page);
     const isUnfit = form.namesUnfitFields && look?.unfit === true;
     return withNotes(namesPage ? { ...result, content: [...result.content, pageSection(page)] } : result, [

@@ -16,7 +16,7 @@ export async function addSnapshotAfter(
   const taken = async () => {
     const page = await parts.current().catch(() => undefined);
     const held = page && (await guard.dialogs.holding(page));
-    // Of a dialog in another tab the notes tell.
+    // The notes report a dialog in another tab.
     if (held !== undefined && held.page !== page) return result;
     // Behind a dialog no page answers; Playwright MCP tells of the dialog.
     const isOurs = view.snapshot !== 'playwright' && page !== undefined && !guard.showsDialog(page);

@@ -28,7 +28,7 @@ const refusal = (code: keyof typeof INSTEAD, why: string): FillRefusal => ({ cod
 
 /** The credentials of one lease: their names are for agents, their values for fields of their own sites. */
 export interface Credentials {
-  /** Of those that are filled somewhere. */
+  /** Names of those that are filled somewhere. */
   readonly names: readonly string[];
   isName(text: string): boolean;
   /** A refusal for a text that is formed as a name, and is none of this lease; undefined: the text is typed as it is. */

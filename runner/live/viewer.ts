@@ -21,7 +21,7 @@ export interface ViewerSocket {
 /** One socket of a live view. */
 export interface Viewer {
   readonly id: string;
-  /** Of the person, on all of their sockets. */
+  /** Identifies the person, on all of their sockets. */
   readonly identity: string;
   readonly name: string;
   readonly role: LiveRole;
@@ -36,7 +36,7 @@ export interface Viewer {
 
 export interface ViewerOptions {
   readonly id: string;
-  /** Of the person, on all of their sockets. */
+  /** Identifies the person, on all of their sockets. */
   readonly identity: string;
   readonly name: string;
   readonly role: LiveRole;

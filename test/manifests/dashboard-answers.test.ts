@@ -28,7 +28,7 @@ function seriesOf({ types, samples }: Exported, job: string) {
   return [...scraped, { series: `up{${target}}`, values: `1x${MINUTES_OF_DAY}` }];
 }
 
-/** What Grafana puts in place of its variables. */
+/** The values that Grafana puts in place of its variables. */
 const filledIn = (expr: string, numbers: (typeof DASHBOARDS)[number]['numbers'] = []): string =>
   numbers.reduce((text, { name, value }) => text.replaceAll(`$${name}`, String(value)), expr.replaceAll(RATE, '4m'));
 

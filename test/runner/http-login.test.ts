@@ -12,7 +12,7 @@ const EXPECTED = `Basic ${Buffer.from(`ada:${PASSWORD}`).toString('base64')}`;
 let site: Server;
 let lease: LeasedRunner;
 let host: string;
-/** What the site was sent as its credentials. */
+/** The credentials that the site was sent. */
 const sent: (string | undefined)[] = [];
 beforeAll(async () => {
   site = createServer((request, response) => {

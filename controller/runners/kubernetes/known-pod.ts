@@ -1,7 +1,8 @@
 import type { V1ContainerStatus, V1Pod } from '@kubernetes/client-node';
 
 /**
- * What the controller reads of a runner's pod; the rest is let go. A pod of production is 15 KB of JSON and 34 KB of heap, half of it
+ * The part of a runner's pod that the controller reads; the rest is let go. A pod of production is 15 KB of JSON and 34
+ * KB of heap, half of it
  * managedFields: thousands of them would not fit into a controller's memory.
  */
 export function knownPod({ metadata, status }: V1Pod): V1Pod {
