@@ -40,7 +40,7 @@ const invalidToken = (cause: unknown, secretName?: string) => {
 const tooLong = () =>
   new OmicronError(
     'unauthorized',
-    `The bearer token was refused: its exp may be ${SERVICE_TOKEN_SECONDS} s from now at most, and from its iat where it has one; sign a token for each call, by a clock that is right.`,
+    `The bearer token was refused: its exp must be within ${SERVICE_TOKEN_SECONDS} s of now, and of its iat if it has one. Sign a token for each call, and check the clock.`,
   );
 
 /** HS256 keys have at least 256 bits: <https://www.rfc-editor.org/rfc/rfc7518#section-3.2>. */

@@ -51,7 +51,7 @@ describe('[O5] a service token', () => {
   it('whose exp is too far says what it may be', async () => {
     const token = await sign({ iat: undefined, exp: nowSeconds() + 600 });
     const answer = await stack.call('GET', '/internal/browser-sessions', { token });
-    expect(problemOf(answer).detail).toMatch(/exp may be 60 s from now at most/);
+    expect(problemOf(answer).detail).toMatch(/exp must be within 60 s of now/);
   });
 
   it('of the SDK is valid for 60 seconds even if a second passes while it is signed', async () => {
