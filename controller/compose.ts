@@ -38,6 +38,7 @@ import { sqlMaintenance } from './store/maintenance.ts';
 import { migrate } from './store/migrate.ts';
 import { sqlPolicies } from './store/policies.ts';
 import { sqlProfiles } from './store/profiles.ts';
+import { tracedDatabase } from './store/traced-database.ts';
 import { sqlUsage } from './store/usage.ts';
 import { sqlUserActions } from './store/user-actions.ts';
 
@@ -111,7 +112,8 @@ type Core = Awaited<ReturnType<typeof coreOf>>;
 
 /** Parts of the loops and the server. */
 async function coreOf(parts: ControllerParts, controllerUrl: Promise<string>) {
-  const { settings, database, log, clock = realClock } = parts;
+  const { settings, log, clock = realClock } = parts;
+  const database = tracedDatabase(parts.database);
   const signing = signingKey(settings.signingKey);
   const keys: Keys = { signing, derivation: Buffer.from(settings.derivationKey, 'base64') };
   const jwks = JSON.stringify({ keys: [signing.publicJwk] });

@@ -1,7 +1,9 @@
 import { KubeConfig } from '@kubernetes/client-node';
 import { pino } from 'pino';
 import { ENV, NAMESPACES, RUNNER_TEMPLATE, RUNNER_VARIABLES } from '../contract/names.ts';
+import manifest from '../package.json' with { type: 'json' };
 import { pickVariables } from '../process/environment.ts';
+import { currentSpan, startTracing, TRACING_VARIABLES } from '../process/tracing.ts';
 import { startController } from './compose.ts';
 import type { MakeProvider } from './ports/runners.ts';
 import { kubernetesRunners } from './runners/kubernetes/provider.ts';
@@ -32,7 +34,10 @@ const podRunners =
 /** The controller as a process of its own, on Postgres. SIGTERM stops it gracefully; runners stay leased. */
 async function main(): Promise<void> {
   const settings = parseControllerSettings(process.env);
-  const log = pino({ name: 'controller', level: settings.logLevel });
+  const log = pino({ name: 'controller', level: settings.logLevel, mixin: () => ({ ...currentSpan() }) });
+  const { version } = manifest;
+  const onLost = (spans: number) => log.warn({ spans }, 'spans lost: the collector does not take them');
+  const stopTracing = await startTracing({ name: 'omicron-controller', version, onLost }, process.env);
   const database = postgresDatabase({
     url: settings.databaseUrl,
     tls: settings.databaseTls,
@@ -44,7 +49,7 @@ async function main(): Promise<void> {
     settings,
     database,
     log,
-    runnerEnv: pickVariables(process.env, RUNNER_ENV),
+    runnerEnv: pickVariables(process.env, [...RUNNER_ENV, ...TRACING_VARIABLES]),
     ...(settings.provider === 'kubernetes' ? { provider: podRunners(settings) } : {}),
   });
   const stop = (name: NodeJS.Signals) => {
@@ -52,6 +57,7 @@ async function main(): Promise<void> {
     controller
       .stop()
       .then(() => database.close())
+      .then(stopTracing)
       .then(
         () => process.exit(0),
         error => {

@@ -23,7 +23,7 @@ export async function importsOf(programs: readonly string[]): Promise<Imports> {
   const packages = new Set<string>();
   const files: string[] = [];
   for (const { source, coreModule } of modules) {
-    const name = /^node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(source)?.[1];
+    const name = /(?:^|\/)node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(source)?.[1];
     if (name !== undefined) packages.add(name);
     else if (!coreModule) files.push(source);
   }

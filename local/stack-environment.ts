@@ -1,6 +1,7 @@
 import { ENV, RUNNER_VARIABLES } from '../contract/names.ts';
 import { OmicronError } from '../contract/problem.ts';
 import { pickVariables, wordsSchema } from '../process/environment.ts';
+import { TRACING_VARIABLES } from '../process/tracing.ts';
 import { findProblems, findTools, toolsEnvironment } from './machine-tools.ts';
 import type { StackOptions } from './stack.ts';
 
@@ -23,7 +24,7 @@ export function stackEnvironment(environment: Environment) {
       Object.keys(environment).filter(name => name.startsWith('OMICRON_')),
     ),
     runnerEnv: {
-      ...pickVariables(environment, RUNNER_VARIABLES),
+      ...pickVariables(environment, [...RUNNER_VARIABLES, ...TRACING_VARIABLES]),
       ...toolsEnvironment(findTools(environment)),
     },
   } satisfies Partial<StackOptions>;

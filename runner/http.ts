@@ -9,6 +9,7 @@ import { CALL_DEPTH_MAX, parseJsonBody } from '../http/json-body.ts';
 import { neverSniff } from '../http/never-sniff.ts';
 import { onlyWebSockets } from '../http/upgrade.ts';
 import { takeUrlToken } from '../http/url-token.ts';
+import { inSpan } from '../process/tracing.ts';
 import { serveFiles } from './files-http.ts';
 import { serveLive } from './live-upgrade.ts';
 import { checkOrigin } from './mcp/origin.ts';
@@ -17,6 +18,8 @@ import type { Runner } from './runner.ts';
 /** A signed token has at most 16 kB; an MCP call may carry text to type. */
 const TOKEN_BYTES_MAX = 32 * 1024;
 const MCP_BYTES_MAX = 4 * 1024 * 1024;
+/** The controller's orders, each in the trace of its caller; a call of MCP has a span of its own (`calls/record.ts`). */
+const ORDERS = new Set(['/assign', '/drain', '/save-profile', '/hibernate', '/check-login']);
 /** A controller that saw the runner become warm keeps its connection for the assignment, perhaps much later. */
 const KEEP_ALIVE_MS = 3_600_000;
 
@@ -106,7 +109,10 @@ export function runnerServer(runner: Runner, { mcpOrigins, log }: RunnerServerOp
         'A runner serves POST /assign, POST /drain, POST /save-profile, POST /check-login, POST /hibernate, GET /healthz, GET /health, /files and /mcp.',
       );
     }
-    await handler(request, response);
+    const { traceparent } = request.headers;
+    if (traceparent === undefined || !ORDERS.has(path)) return handler(request, response);
+    const attributes = { 'http.request.method': 'POST', 'http.route': path };
+    await inSpan(`POST ${path}`, { kind: 'server', parent: traceparent, attributes }, () => handler(request, response));
   }
 
   const server = createServer(onlyWebSockets, (request, response) => {

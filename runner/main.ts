@@ -8,8 +8,10 @@ import { chromium } from 'playwright-core';
 import { ENV } from '../contract/names.ts';
 import { OmicronError } from '../contract/problem.ts';
 import { maySharePort } from '../http/share-port.ts';
+import manifest from '../package.json' with { type: 'json' };
 import { EnvironmentError } from '../process/environment.ts';
 import { collectGarbage } from '../process/garbage.ts';
+import { currentSpan, startTracing } from '../process/tracing.ts';
 import { realClock } from '../time/clock.ts';
 import { launchBrowser } from './browser/browser.ts';
 import { BrowserNotFoundError, browserPath, commandPath } from './browser/browser-path.ts';
@@ -53,7 +55,13 @@ const settings = settingsOrExit();
 const searchPath = process.env.PATH ?? '';
 // Asynchronous, flushed at exit: a lease's start does not wait for the disk.
 const lines = pino.destination({ dest: 1, sync: false });
-const log = pino({ level: settings.logLevel, base: { runner_id: settings.runnerId } }, lines);
+const log = pino(
+  { level: settings.logLevel, base: { runner_id: settings.runnerId }, mixin: () => ({ ...currentSpan() }) },
+  lines,
+);
+const { version } = manifest;
+const onLost = (spans: number) => log.warn({ spans }, 'spans lost: the collector does not take them');
+const stopTracing = await startTracing({ name: 'omicron-runner', version, onLost }, process.env);
 mkdirSync(settings.outputDir, { recursive: true });
 const temp = createTempDir(settings.runnerId);
 process.once('exit', () => temp.remove());
@@ -172,6 +180,7 @@ server.close();
 server.closeIdleConnections();
 await Promise.race([once(server, 'close'), delay(LAST_ANSWERS_MS)]);
 server.closeAllConnections();
+await stopTracing();
 log.info({ exit_code: exitCode }, 'ended');
 process.exit(exitCode);
 

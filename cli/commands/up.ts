@@ -5,7 +5,9 @@ import { ENV } from '../../contract/names.ts';
 import { type Stack, startStack } from '../../local/stack.ts';
 import { stackEnvironment } from '../../local/stack-environment.ts';
 import { StackFolder } from '../../local/stack-folder.ts';
+import { currentSpan, startTracing } from '../../process/tracing.ts';
 import type { Cli } from '../connect.ts';
+import manifest from '../package.json' with { type: 'json' };
 
 interface UpOptions {
   port?: number;
@@ -16,16 +18,21 @@ interface UpOptions {
 export async function startLocalStack({ environment, folder }: Cli, options: UpOptions = {}): Promise<Stack> {
   const stackFolder = new StackFolder(folder);
   await stackFolder.make();
-  return startStack({
+  const log = pino(
+    { name: 'controller', level: environment[ENV.logLevel] || 'info', mixin: () => ({ ...currentSpan() }) },
+    pino.destination({ dest: stackFolder.logFile, mode: 0o600 }),
+  );
+  const { version } = manifest;
+  const onLost = (spans: number) => log.warn({ spans }, 'spans lost: the collector does not take them');
+  const stopTracing = await startTracing({ name: 'omicron-controller', version, onLost }, environment);
+  const stack = await startStack({
     ...stackEnvironment(environment),
     folder,
     port: options.port,
     poolIdle: options.pool,
-    log: pino(
-      { name: 'controller', level: environment[ENV.logLevel] || 'info' },
-      pino.destination({ dest: stackFolder.logFile, mode: 0o600 }),
-    ),
+    log,
   });
+  return { ...stack, stop: () => stack.stop().then(stopTracing) };
 }
 
 /** `up`: runs the local stack in the foreground until Ctrl-C. */

@@ -25,6 +25,7 @@ import { type RunnerHibernationRoutes, runnerHibernationRoutes } from './runner-
 import { type RunnerProfileRoutes, runnerProfileRoutes } from './runner-profile.ts';
 import { type RunnerRoutes, runnerRoutes } from './runners.ts';
 import { type SessionRoutes, sessionRoutes } from './sessions.ts';
+import { traceRequests } from './trace-requests.ts';
 import { type UsageRoutes, usageRoutes } from './usage.ts';
 import { type UserActionEventRoutes, userActionEventRoutes } from './user-action-events.ts';
 import { pendingUserActionRoutes, type UserActionRoutes, userActionRoutes } from './user-actions.ts';
@@ -79,6 +80,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   app.setValidatorCompiler(validatorCompiler);
   app.setSerializerCompiler(serializerCompiler);
   answerProblems(app);
+  traceRequests(app);
   acceptOnlyJson(app);
   const isStopping = stopGracefully(app, parts);
   const liveViews = pipeLiveViews(app.server, parts);

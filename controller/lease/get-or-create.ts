@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { OmicronError } from '../../contract/problem.ts';
 import type { GetOrCreateRequest, LeaseAnswer } from '../../contract/session.ts';
+import { inSpan } from '../../process/tracing.ts';
 import { RETRY, waitBackoff } from '../../time/backoff.ts';
 import { neverAborts } from '../../time/clock.ts';
 import type { SecretStore } from '../ports/secrets.ts';
@@ -112,7 +113,13 @@ export class GetOrCreate {
   async #startWithRetries(request: GetOrCreateRequest, first: Claimed): Promise<Led> {
     let { session, runner, evicted } = first;
     for (let attempt = 1; ; attempt++) {
-      const started = await start(this.#parts, session, runner, evicted);
+      const attributes = { 'omicron.session.id': session.id, 'omicron.session.epoch': session.epoch };
+      const claimed = { session, runner, evicted };
+      const started = await inSpan('start lease', { kind: 'internal', attributes }, async span => {
+        const ended = await start(this.#parts, claimed.session, claimed.runner, claimed.evicted);
+        span.set({ 'omicron.lease.outcome': ended.outcome });
+        return ended;
+      });
       if (started.outcome === 'ready') return started;
       if (started.outcome === 'lost') return { outcome: 'lost', session };
       const claimId = session.claim_id;

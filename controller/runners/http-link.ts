@@ -4,6 +4,7 @@ import { hibernateAnswer } from '../../contract/hibernation.ts';
 import { profileCheck, profileSaved } from '../../contract/profile.ts';
 import type { HttpCall } from '../../http/call.ts';
 import { problemClient } from '../../http/problem-client.ts';
+import { inSpan, withTraceHeaders } from '../../process/tracing.ts';
 import type { Clock } from '../../time/clock.ts';
 import type { RunnerLink } from '../ports/runner-link.ts';
 
@@ -15,10 +16,15 @@ export function httpRunnerLink({ send, clock }: { send: HttpCall; clock: Clock }
   const post = async <T>(endpoint: string, path: string, token: string, answer: z.ZodType<T>, timeoutMs: number) => {
     const call = problemClient(
       { url: endpoint, name: 'The runner', unreachable: 'runner_start_failed', garbled: 'runner_start_failed' },
-      send,
+      (url, request, signal) => send(url, withTraceHeaders(request), signal),
       clock,
     );
-    return (await call({ method: 'POST', path, body: { token }, answer, timeoutMs })).value;
+    const attributes = { 'http.request.method': 'POST', 'url.template': path };
+    return inSpan(
+      `POST ${path}`,
+      { kind: 'client', attributes },
+      async () => (await call({ method: 'POST', path, body: { token }, answer, timeoutMs })).value,
+    );
   };
   return {
     assign: (endpoint, token, timeoutMs) => post(endpoint, '/assign', token, assignAnswer, timeoutMs),

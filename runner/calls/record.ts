@@ -1,11 +1,13 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import { codeOfEvent } from '../../contract/tool-codes.ts';
+import { codeOfEvent, TOOL_CODES } from '../../contract/tool-codes.ts';
 import { CODE_META } from '../../contract/tool-failure.ts';
+import type { SpanAttributes } from '../../process/span.ts';
+import { inSpan } from '../../process/tracing.ts';
 import { type Redact, redactJson } from '../reporting/redact.ts';
 import { callSpan } from '../reporting/trace.ts';
 import type { CallLease } from './call-lease.ts';
 import type { PageFacts } from './page-facts.ts';
-import type { Stage } from './stage.ts';
+import type { Call, Stage } from './stage.ts';
 
 const NAME_CHARACTERS_MAX = 128;
 
@@ -13,9 +15,13 @@ const NAME_CHARACTERS_MAX = 128;
 export const record =
   ({ events, redact, clock }: Pick<CallLease, 'events' | 'redact' | 'clock'>): Stage =>
   async (call, next) => {
-    const span = callSpan(call.caller.traceparent);
+    const { traceparent } = call.caller;
     const startMs = clock.nowMs();
-    const result = await next();
+    const { result, ids } = await inSpan('tools/call', { kind: 'server', parent: traceparent }, async span => {
+      const result = await next();
+      span.set(spanOf(call, result));
+      return { result, ids: span.ids ?? callSpan(traceparent) };
+    });
     const { verdict, page } = call;
     const code = result._meta?.[CODE_META];
     events.add('tool.call', {
@@ -24,13 +30,24 @@ export const record =
       outcome: verdict === undefined ? (result.isError ? 'error' : 'ok') : 'blocked',
       duration_ms: Math.round(clock.nowMs() - startMs),
       ...(page && redactFacts(page, redact)),
-      ...span,
+      ...ids,
       ...(typeof code === 'string' ? { code: codeOfEvent(code) } : {}),
       ...(result.isError ? { error: redactJson(firstText(result), redact) } : {}),
       ...(verdict === undefined ? {} : { layer: verdict.layer, rule: verdict.index }),
     });
     return result;
   };
+
+/** Names of tools and codes are this product's own; one that an agent made up is not told. */
+function spanOf({ admitted }: Call, { isError, _meta }: CallToolResult): SpanAttributes {
+  const code = codeOfEvent(String(_meta?.[CODE_META] ?? ''));
+  return {
+    'mcp.method.name': 'tools/call',
+    'gen_ai.operation.name': 'execute_tool',
+    ...(admitted === undefined ? {} : { 'gen_ai.tool.name': admitted.tool.definition.name }),
+    ...(isError ? { 'error.type': Object.hasOwn(TOOL_CODES, code) ? code : '_OTHER' } : {}),
+  };
+}
 
 const redactFacts = (page: PageFacts, redact: Redact) =>
   Object.fromEntries(Object.entries(page).map(([name, value]) => [name, redactJson(value, redact)]));

@@ -28,8 +28,9 @@ import {
   userAction,
   type userActionRequest,
 } from '../../contract/user-action.ts';
-import { httpCalls, httpExchanges } from '../../http/call.ts';
+import { type HttpCall, httpCalls, httpExchanges } from '../../http/call.ts';
 import { type ApiCall, problemClient } from '../../http/problem-client.ts';
+import { withTraceHeaders } from '../../process/tracing.ts';
 import { bytesCall } from './bytes-call.ts';
 import { ofOtherRelease } from './other-release.ts';
 
@@ -106,7 +107,7 @@ export function controllerClient(controllerUrl: string): ControllerClient {
       garbled: 'internal_error',
       statuses: { 401: 'unauthorized', 403: 'unauthorized', 404: 'lease_ended', 409: 'lease_ended' },
     },
-    httpCalls(),
+    traced(httpCalls()),
   );
   const exchange = httpExchanges();
   const call = <T>(request: ApiCall<T>) =>
@@ -191,6 +192,11 @@ export function controllerClient(controllerUrl: string): ControllerClient {
     },
   };
 }
+
+const traced =
+  (send: HttpCall): HttpCall =>
+  (url, request, signal) =>
+    send(url, withTraceHeaders(request), signal);
 
 const PASSING: readonly ProblemCode[] = [
   'controller_unreachable',

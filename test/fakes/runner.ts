@@ -64,6 +64,8 @@ export class FakeRunner {
   #endpoint: McpEndpoint | undefined;
   readonly #viewers = new Set<WebSocket>();
   #uploaded = false;
+  /** Passed on with the redemption, as a runner that traces does. */
+  #trace: string | string[] | undefined;
   #deadline: NodeJS.Timeout | undefined;
   readonly #wiring: RunnerWiring;
   readonly #server = createServer((request, response) => void this.#serve(request, response));
@@ -178,6 +180,7 @@ export class FakeRunner {
       case 'GET /healthz':
         return this.#health();
       case 'POST /assign':
+        this.#trace = request.headers.traceparent;
         return this.#assign(signedToken.parse(JSON.parse(body)).token);
       case 'POST /drain':
         return this.#drain(signedToken.parse(JSON.parse(body)).token);
@@ -247,7 +250,8 @@ export class FakeRunner {
     for (;;) {
       let error: OmicronError;
       try {
-        const response = await this.#post('runner-secrets', token, {}, { 'idempotency-key': key });
+        const trace: Record<string, string> = typeof this.#trace === 'string' ? { traceparent: this.#trace } : {};
+        const response = await this.#post('runner-secrets', token, {}, { 'idempotency-key': key, ...trace });
         if (response.ok) return redeemAnswer.parse(await response.json());
         error = OmicronError.fromProblem(problemSchema.parse(await response.json()));
       } catch (cause) {

@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest';
 import { toolFailure } from '../../../contract/tool-failure.ts';
+import { startTracing } from '../../../process/tracing.ts';
 import type { CallLease } from '../../../runner/calls/call-lease.ts';
 import { record } from '../../../runner/calls/record.ts';
 import { steppedClock } from '../../fakes/clock.ts';
+import { fakeCollector } from '../../fakes/collector.ts';
 import { stageCall, text } from './stage-call.ts';
 
 function lease() {
@@ -54,4 +56,46 @@ test('a failure has its text, a blocked call its layer and rule', async () => {
     { outcome: 'error', error: 'not there' },
     { outcome: 'blocked', layer: 'session', rule: 2 },
   ]);
+});
+
+test('a call’s span is below its agent’s, is the one in the timeline, and has no text of call, page or answer', async () => {
+  await using collector = await fakeCollector();
+  process.env.OTEL_EXPORTER_OTLP_ENDPOINT = collector.url;
+  const stop = await startTracing({ name: 'omicron-runner', version: '0', onLost() {} }, process.env);
+  try {
+    const { stage, events } = lease();
+    const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
+    const call = stageCall({ given: { target: 'e1', text: 'hunter22' } });
+    const sent = { ...call, caller: { ...call.caller, traceparent: `00-${trace}-00f067aa0ba902b7-01` } };
+    await stage(sent, async () => {
+      sent.page = { url: 'https://shop.example/?hunter22' };
+      return toolFailure('browser_action_timeout:browser_click:5s', 'The button "hunter22" did not answer.');
+    });
+    // A name that an agent made up, and a code that a page may have written.
+    const { admitted: _, ...unknown } = stageCall();
+    await stage({ ...unknown, name: 'hunter22' }, async () => ({
+      ...text('hunter22'),
+      isError: true,
+      _meta: { 'omicron.dev/code': 'hunter_twenty_two' },
+    }));
+    await stop();
+    const [known, made] = collector.spans();
+    expect(known).toMatchObject({ name: 'tools/call', traceId: trace, parentSpanId: '00f067aa0ba902b7', status: 2 });
+    expect(known?.attributes).toEqual({
+      'mcp.method.name': 'tools/call',
+      'gen_ai.operation.name': 'execute_tool',
+      'gen_ai.tool.name': 'browser_click',
+      'error.type': 'browser_action_timeout',
+    });
+    expect(events[0]).toMatchObject({ trace_id: trace, span_id: known?.spanId, parent_span_id: '00f067aa0ba902b7' });
+    expect(made?.attributes).toEqual({
+      'mcp.method.name': 'tools/call',
+      'gen_ai.operation.name': 'execute_tool',
+      'error.type': '_OTHER',
+    });
+    expect(collector.received()).not.toMatch(/hunter/);
+  } finally {
+    await stop();
+    delete process.env.OTEL_EXPORTER_OTLP_ENDPOINT;
+  }
 });

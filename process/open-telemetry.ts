@@ -1,0 +1,161 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import {
+  createNoopMeter,
+  type Link,
+  type Meter,
+  type Span as OtelSpan,
+  ROOT_CONTEXT,
+  type SpanContext,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from '@opentelemetry/api';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
+import {
+  AlwaysOffSampler,
+  AlwaysOnSampler,
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  type Sampler,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+} from '@opentelemetry/sdk-trace';
+import { EnvironmentError } from './environment.ts';
+import {
+  NO_SPAN,
+  permittedAttributes,
+  type Span,
+  type SpanIds,
+  type SpanOptions,
+  type TracedProgram,
+  type Tracer,
+} from './span.ts';
+import { parseTraceparent, writeTraceparent } from './traceparent.ts';
+
+/** Spans that wait for a collector; more are dropped and counted. */
+const QUEUE_MAX = 2_048;
+const EXPORT_TIMEOUT_MS = 5_000;
+/** The end of a program waits this long for its last spans. */
+const STOP_MS = 1_000;
+const LOST_EVERY_MS = 10_000;
+const VALUE_CHARACTERS_MAX = 128;
+
+const KINDS = { server: SpanKind.SERVER, client: SpanKind.CLIENT, internal: SpanKind.INTERNAL } as const;
+
+/** Traces of this process by OpenTelemetry's SDK, sent as OTLP over HTTP to the endpoint that the environment names. */
+export function openTelemetry(
+  program: TracedProgram,
+  environment: Readonly<Record<string, string | undefined>>,
+): Tracer {
+  const active = new AsyncLocalStorage<OtelSpan>();
+  const losses = countLosses(program.onLost);
+  const provider = new TracerProvider({
+    resource: defaultResource()
+      .merge(resourceFromAttributes({ 'service.name': program.name, 'service.version': program.version }))
+      .merge(detectResources({ detectors: [envDetector] })), // OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES
+    sampler: readSampler(program.name, environment),
+    spanLimits: { attributeValueLengthLimit: VALUE_CHARACTERS_MAX },
+    spanProcessors: [
+      new BatchSpanProcessor({
+        exporter: new OTLPTraceExporter({ timeoutMillis: EXPORT_TIMEOUT_MS }),
+        maxQueueSize: QUEUE_MAX,
+        exportTimeoutMillis: EXPORT_TIMEOUT_MS,
+        scheduledDelayMillis: Number(environment.OTEL_BSP_SCHEDULE_DELAY || 5_000),
+        selfObsMeterProvider: { getMeter: () => losses.meter },
+      }),
+    ],
+  });
+  const tracer = provider.getTracer('omicron-browser', program.version);
+
+  const open = (name: string, { kind, attributes = {}, parent, link }: SpanOptions): Span => {
+    const above = active.getStore()?.spanContext();
+    const sent = parent === undefined ? undefined : parseTraceparent(parent);
+    if (above === undefined && sent === undefined && kind !== 'server') return NO_SPAN;
+    const linked = link === undefined ? undefined : parseTraceparent(link);
+    const context = sent ?? above;
+    const span = tracer.startSpan(
+      name,
+      {
+        kind: KINDS[kind],
+        attributes: permittedAttributes(attributes),
+        links: linked === undefined ? [] : ([{ context: linked }] satisfies Link[]),
+      },
+      context === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, context),
+    );
+    return {
+      ids: idsOf(span.spanContext(), sent?.spanId),
+      set(more) {
+        span.setAttributes(permittedAttributes(more));
+        if (more['error.type'] !== undefined) span.setStatus({ code: SpanStatusCode.ERROR });
+      },
+      run: work => active.run(span, work),
+      end: () => span.end(),
+    };
+  };
+
+  return {
+    open,
+    current() {
+      const span = active.getStore()?.spanContext();
+      return span && idsOf(span);
+    },
+    traceparent() {
+      const span = active.getStore()?.spanContext();
+      return span && writeTraceparent(span);
+    },
+    async stop() {
+      const { promise: late, resolve } = Promise.withResolvers<void>();
+      const timer = setTimeout(resolve, STOP_MS);
+      await Promise.race([provider.shutdown().catch(() => {}), late]);
+      clearTimeout(timer);
+      losses.report();
+    },
+  };
+}
+
+const idsOf = ({ traceId, spanId }: SpanContext, parent?: string): SpanIds => ({
+  trace_id: traceId,
+  span_id: spanId,
+  ...(parent === undefined ? {} : { parent_span_id: parent }),
+});
+
+/** https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/#general-sdk-configuration */
+function readSampler(program: string, environment: Readonly<Record<string, string | undefined>>): Sampler {
+  const name = environment.OTEL_TRACES_SAMPLER || 'parentbased_always_on';
+  const ratio = Number(environment.OTEL_TRACES_SAMPLER_ARG || 1);
+  if (!(ratio >= 0 && ratio <= 1))
+    throw new EnvironmentError(program, [['OTEL_TRACES_SAMPLER_ARG', 'is wrong: must be a number from 0 to 1']]);
+  const roots: Readonly<Record<string, () => Sampler>> = {
+    always_on: () => new AlwaysOnSampler(),
+    always_off: () => new AlwaysOffSampler(),
+    traceidratio: () => new TraceIdRatioBasedSampler(ratio),
+  };
+  const root = roots[name.replace(/^parentbased_/, '')]?.();
+  if (root === undefined) {
+    const names = Object.keys(roots).flatMap(each => [each, `parentbased_${each}`]);
+    throw new EnvironmentError(program, [['OTEL_TRACES_SAMPLER', `is wrong: must be one of ${names.join(', ')}`]]);
+  }
+  return name.startsWith('parentbased_') ? new ParentBasedSampler({ root }) : root;
+}
+
+/** The processor counts its spans on a meter; those with an `error.type` reached no collector. */
+function countLosses(onLost: (spans: number) => void): { meter: Meter; report: () => void } {
+  let lost = 0;
+  let timer: NodeJS.Timeout | undefined;
+  const report = () => {
+    clearTimeout(timer);
+    timer = undefined;
+    if (lost > 0) onLost(lost);
+    lost = 0;
+  };
+  const meter: Meter = Object.create(createNoopMeter());
+  meter.createCounter = () => ({
+    add(spans, attributes) {
+      if (attributes?.['error.type'] === undefined) return;
+      lost += spans;
+      timer ??= setTimeout(report, LOST_EVERY_MS).unref();
+    },
+  });
+  return { meter, report };
+}

@@ -1,0 +1,85 @@
+/** Place of a span in its trace; ids in lower-case hex, as OpenTelemetry writes them. */
+export interface SpanIds {
+  readonly trace_id: string;
+  readonly span_id: string;
+  /** The span that was made elsewhere, of a caller. */
+  readonly parent_span_id?: string;
+}
+
+/** Forms of the values that a span may have, by the name in OpenTelemetry's semantic conventions: https://opentelemetry.io/docs/specs/semconv/ */
+const FORMS = {
+  'http.request.method': /^[A-Z]{1,10}$/,
+  // a template, with `:session_id` for its ids
+  'http.route': /^\/[\w/:.{}*-]{0,120}$/,
+  'url.template': /^\/[\w/:.{}*-]{0,120}$/,
+  'http.response.status_code': /^[1-5]\d\d$/,
+  'db.system.name': /^postgresql$/,
+  'db.operation.name': /^[A-Z]{1,10}$/,
+  'db.stored_procedure.name': /^omicron\.[a-z_]{1,60}$/,
+  'mcp.method.name': /^[a-z]+\/[a-z]+$/,
+  'gen_ai.operation.name': /^execute_tool$/,
+  'gen_ai.tool.name': /^[a-z][a-z_]{0,63}$/,
+  // a code of contract/problem.ts or contract/tool-codes.ts, or `_OTHER`
+  'error.type': /^(?:[a-z][a-z_]{0,63}|_OTHER)$/,
+  'omicron.session.id': /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/,
+  'omicron.session.epoch': /^\d{1,15}$/,
+  'omicron.lease.outcome': /^[a-z][a-z_]{0,63}$/,
+} as const;
+
+export type SpanAttributes = { readonly [Name in keyof typeof FORMS]?: string | number };
+
+/**
+ * The attributes whose values have their form. A span leaves the deployment, so there is no attribute for an address with its
+ * query, a text, an argument, a message or a name that a user chose, and a value that is none of these is left out.
+ */
+export const permittedAttributes = (attributes: Readonly<Record<string, unknown>>): SpanAttributes =>
+  Object.fromEntries(
+    Object.entries(attributes).filter(
+      ([name, value]) =>
+        (typeof value === 'string' || typeof value === 'number') &&
+        Object.hasOwn(FORMS, name) &&
+        FORMS[name as keyof typeof FORMS].test(String(value)), // a key of the forms
+    ),
+  );
+
+export interface SpanOptions {
+  /** `client` and `internal` spans are parts of a trace, and begin none: loops would make one for each of their steps. */
+  readonly kind: 'server' | 'client' | 'internal';
+  readonly attributes?: SpanAttributes;
+  /** A `traceparent` as a caller sent it; without one that is valid, a server's span begins a trace. */
+  readonly parent?: unknown;
+  /** Another trace that belongs to this span, as a `traceparent`. */
+  readonly link?: string | undefined;
+}
+
+/** A span that runs. */
+export interface Span {
+  /** Undefined where nothing is traced. */
+  readonly ids: SpanIds | undefined;
+  /** Adds attributes; `error.type` makes the span a failed one. */
+  set(attributes: SpanAttributes): void;
+  /** Runs work below the span. */
+  run<T>(work: () => T): T;
+  end(): void;
+}
+
+/** A tracer behind `process/tracing.ts`. */
+export interface Tracer {
+  open(name: string, options: SpanOptions): Span;
+  /** The running span. */
+  current(): SpanIds | undefined;
+  /** The running span, as a header for the next program. */
+  traceparent(): string | undefined;
+  /** Sends what waits, for a short time. */
+  stop(): Promise<void>;
+}
+
+export const NO_SPAN: Span = { ids: undefined, set() {}, run: work => work(), end() {} };
+
+export interface TracedProgram {
+  /** e.g. `controller`; `OTEL_SERVICE_NAME` overrides it. */
+  readonly name: string;
+  readonly version: string;
+  /** Called with the number of spans that no collector took, at most once in ten seconds. */
+  readonly onLost: (spans: number) => void;
+}

@@ -1,0 +1,76 @@
+import { afterEach, expect, it } from 'vitest';
+import { startTracing } from '../../../process/tracing.ts';
+import { eventually } from '../../eventually.ts';
+import { fakeCollector } from '../../fakes/collector.ts';
+import { startStack } from '../stack.ts';
+
+const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
+const PARENT = '00f067aa0ba902b7';
+const ROUTE = '/internal/browser-sessions/get-or-create';
+
+let stop: () => Promise<void> = async () => {};
+async function traced(url: string) {
+  process.env.OTEL_EXPORTER_OTLP_ENDPOINT = url;
+  stop = await startTracing({ name: 'omicron-controller', version: '0', onLost() {} }, process.env);
+}
+afterEach(async () => {
+  await stop();
+  delete process.env.OTEL_EXPORTER_OTLP_ENDPOINT;
+});
+
+it('one trace leads from the header of get-or-create through the claim and the redemption to each database step', async () => {
+  await using collector = await fakeCollector();
+  await traced(collector.url);
+  let sessionId: string;
+  {
+    await using stack = await startStack({ OMICRON_POOL_IDLE: 0 });
+    const body = { user_id: 'secret-user', conversation_id: 'secret-chat', tags: { secret: 'secret-tag' } };
+    const headers = { traceparent: `00-${TRACE}-${PARENT}-01` };
+    const answer = await stack.call('POST', `${ROUTE}?q=secret-query`, { body, headers });
+    expect(answer.status).toBe(200);
+    ({ session_id: sessionId } = answer.body as { session_id: string }); // checked by its route's schema
+    // Runners report and proxies watch every few seconds.
+    expect(stack.queried('take_work')).toBeGreaterThan(0);
+  }
+  await stop();
+  const spans = collector.spans();
+  const [root] = spans.filter(({ name }) => name === `POST ${ROUTE}`);
+  expect(root).toMatchObject({ traceId: TRACE, parentSpanId: PARENT, kind: 2, service: 'omicron-controller' });
+  expect(root?.attributes).toMatchObject({ 'http.route': ROUTE, 'http.response.status_code': 200 });
+  const childrenOf = (name: string) => {
+    const above = spans.filter(span => span.name === name).map(({ spanId }) => spanId);
+    return spans.filter(({ parentSpanId = '' }) => above.includes(parentSpanId)).map(span => span.name);
+  };
+  expect(childrenOf(`POST ${ROUTE}`)).toEqual(expect.arrayContaining(['omicron.acquire', 'start lease']));
+  expect(childrenOf('start lease')).toContain('POST /assign');
+  expect(childrenOf('POST /assign')).toEqual(['POST /internal/runner-secrets']);
+  expect(childrenOf('POST /internal/runner-secrets')).toContain('omicron.redeem');
+  expect(spans.find(({ name }) => name === 'start lease')?.attributes).toMatchObject({
+    'omicron.session.id': sessionId,
+    'omicron.lease.outcome': 'ready',
+  });
+  expect(spans.filter(({ traceId }) => traceId !== TRACE).map(({ name }) => name)).toEqual([]);
+  expect(collector.received()).not.toContain('secret-');
+});
+
+it('a refused request has its code, and none of what its sender wrote', async () => {
+  await using collector = await fakeCollector();
+  await traced(collector.url);
+  {
+    await using stack = await startStack({ OMICRON_POOL_IDLE: 0, OMICRON_CAPACITY: 1 });
+    await stack.lease({ user_id: 'secret-one' });
+    await stack.getOrCreate({ user_id: 'secret-two' });
+    await stack.call('GET', '/internal/users/secret-user/credentials?secret-query');
+    await stack.call('GET', '/internal/secret-path?secret-query');
+    await stack.call('PUT', '/internal/users/secret-user/credentials/secret-site', {
+      body: { username: 'secret-name', password: 'secret-password' },
+      headers: { traceparent: 'secret-parent', tracestate: 'secret=state', baggage: 'secret=baggage' },
+    });
+    await eventually('a ready lease', () => stack.logged().includes('lease ready'));
+  }
+  await stop();
+  const codes = collector.spans().map(({ attributes }) => attributes['error.type']);
+  expect(codes).toContain('capacity_exceeded');
+  expect(collector.received()).not.toContain('secret-one');
+  expect(collector.received().replaceAll('runner-secrets', '')).not.toMatch(/secret[-=]/);
+});

@@ -1,0 +1,67 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+
+/** A span as it came over the wire. */
+export interface ReceivedSpan {
+  readonly service: string;
+  readonly name: string;
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId: string | undefined;
+  readonly kind: number;
+  readonly attributes: Readonly<Record<string, unknown>>;
+  /** 2: the span failed. */
+  readonly status: number | undefined;
+}
+
+interface Attribute {
+  key: string;
+  value: Record<string, unknown>;
+}
+
+const valuesOf = (attributes: Attribute[] = []) =>
+  Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
+
+/** A collector of OTLP over HTTP, in JSON: https://opentelemetry.io/docs/specs/otlp/#otlphttp-request */
+export async function fakeCollector() {
+  const bodies: string[] = [];
+  let answers: 'ok' | 'refuses' | 'hangs' = 'ok';
+  const server = createServer(async (request, response) => {
+    const body = await text(request);
+    if (answers === 'hangs') return;
+    if (answers === 'ok') bodies.push(body);
+    response.writeHead(answers === 'ok' ? 200 : 400, { 'content-type': 'application/json' }).end('{}');
+  });
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo; // it listens on TCP
+  return {
+    url: `http://127.0.0.1:${port}`,
+    /** All that was sent, as it came. */
+    received: () => bodies.join('\n'),
+    answer(how: typeof answers): void {
+      answers = how;
+    },
+    spans: (): ReceivedSpan[] =>
+      bodies
+        .flatMap(body => JSON.parse(body).resourceSpans)
+        .flatMap(({ resource, scopeSpans }) =>
+          scopeSpans.flatMap(({ spans }: { spans: Record<string, unknown>[] }) =>
+            spans.map(span => ({
+              service: String(valuesOf(resource.attributes)['service.name']),
+              name: String(span.name),
+              traceId: String(span.traceId),
+              spanId: String(span.spanId),
+              parentSpanId: span.parentSpanId === undefined ? undefined : String(span.parentSpanId),
+              kind: Number(span.kind),
+              attributes: valuesOf(span.attributes as Attribute[]),
+              status: (span.status as { code?: number }).code,
+            })),
+          ),
+        ),
+    async [Symbol.asyncDispose](): Promise<void> {
+      server.closeAllConnections();
+      await new Promise(resolve => server.close(resolve));
+    },
+  };
+}

@@ -1,0 +1,104 @@
+import { randomUUID } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { pino } from 'pino';
+import { expect, it } from 'vitest';
+import { BrowserSessions } from '../../client/browser-sessions.ts';
+import { ENV } from '../../contract/names.ts';
+import { leaseAnswer } from '../../contract/session.ts';
+import { serviceKey, signServiceToken } from '../../contract/tokens.ts';
+import { startDemoSite } from '../../local/demo-site.ts';
+import { startStack } from '../../local/stack.ts';
+import { startTracing, TRACING_VARIABLES } from '../../process/tracing.ts';
+import { eventually } from '../eventually.ts';
+import { fakeCollector } from '../fakes/collector.ts';
+import { newFolder, shell } from './machine.ts';
+
+const newTrace = () => randomUUID().replaceAll('-', '');
+const parentOf = (trace: string) => `00-${trace}-00f067aa0ba902b7-01`;
+
+it('a lease and its calls are traced from their callers to browser and database, and a login leaves no secret in a span', async () => {
+  const folder = await newFolder();
+  const site = await startDemoSite();
+  await using collector = await fakeCollector();
+  process.env.OTEL_EXPORTER_OTLP_ENDPOINT = collector.url;
+  const stopTracing = await startTracing({ name: 'omicron-controller', version: '0', onLost() {} }, process.env);
+  const stack = await startStack({
+    folder,
+    log: pino({ level: 'silent' }),
+    egress: 'off',
+    runnerEnv: {
+      ...shell(),
+      [TRACING_VARIABLES[0]]: collector.url,
+      OTEL_BSP_SCHEDULE_DELAY: '100',
+      [ENV.insecureLoginOrigins]: site.url,
+    },
+  });
+  const [leaseTrace, callTrace] = [newTrace(), newTrace()];
+  try {
+    const sessions = new BrowserSessions(stack);
+    await sessions.putPolicy({}, { version: 1, sites: { ports: [Number(new URL(site.url).port)] } });
+    await sessions.putCredential('ada', 'bakery', site.login);
+    const answer = await fetch(`${stack.url}/internal/browser-sessions/get-or-create`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${await signServiceToken(serviceKey(stack.serviceSecret))}`,
+        'content-type': 'application/json',
+        traceparent: parentOf(leaseTrace),
+      },
+      body: JSON.stringify({ user_id: 'ada', conversation_id: 'chat', wait_seconds: 60 }),
+    });
+    const lease = leaseAnswer.parse(await answer.json());
+    const requestInit = { headers: { ...lease.mcp_headers } };
+    const client = new Client({ name: 'test', version: '1' });
+    await client.connect(new StreamableHTTPClientTransport(new URL(lease.mcp_url ?? ''), { requestInit }));
+    const call = (name: string, args: Record<string, unknown>) =>
+      client.callTool({ name, arguments: args, _meta: { traceparent: parentOf(callTrace) } });
+    await call('browser_navigate', { url: `${site.url}/?query=hunter22` });
+    await call('browser_navigate', { url: `${site.url}/login` });
+    await call('browser_fill_form', {
+      fields: [
+        { name: 'E-mail', type: 'textbox', target: '#username', value: 'BAKERY_USERNAME' },
+        { name: 'Password', type: 'textbox', target: '#password', value: 'BAKERY_PASSWORD' },
+      ],
+    });
+    await call('browser_click', { element: 'typed argument', target: '#submit' });
+    const seen = await call('browser_snapshot', {});
+    expect(JSON.stringify(seen)).toContain('Welcome back');
+    await eventually('the calls at the collector', () =>
+      collector.spans().some(({ attributes }) => attributes['gen_ai.tool.name'] === 'browser_snapshot'),
+    );
+    await client.close();
+  } finally {
+    await stack.stop();
+    await stopTracing();
+    delete process.env.OTEL_EXPORTER_OTLP_ENDPOINT;
+    await site.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+  const spans = collector.spans();
+  const ofLease = spans
+    .filter(({ traceId }) => traceId === leaseTrace)
+    .map(({ service, name }) => `${service} ${name}`);
+  expect(ofLease).toEqual(
+    expect.arrayContaining([
+      'omicron-controller POST /internal/browser-sessions/get-or-create',
+      'omicron-controller omicron.acquire',
+      'omicron-controller POST /assign',
+      'omicron-runner POST /assign',
+      'omicron-controller POST /internal/runner-secrets',
+      'omicron-controller omicron.redeem',
+    ]),
+  );
+  const calls = spans.filter(({ traceId }) => traceId === callTrace);
+  expect(calls.map(({ service, attributes }) => `${service} ${attributes['gen_ai.tool.name']}`)).toEqual([
+    'omicron-runner browser_navigate',
+    'omicron-runner browser_navigate',
+    'omicron-runner browser_fill_form',
+    'omicron-runner browser_click',
+    'omicron-runner browser_snapshot',
+  ]);
+  const { username, password } = site.login;
+  for (const text of [username, password, 'hunter22', 'typed argument', 'Welcome back', 'BAKERY_', '#submit', '"ada"'])
+    expect(collector.received(), text).not.toContain(text);
+});

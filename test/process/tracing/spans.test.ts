@@ -1,0 +1,141 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { OmicronError } from '../../../contract/problem.ts';
+import { EnvironmentError } from '../../../process/environment.ts';
+import { permittedAttributes } from '../../../process/span.ts';
+import { currentSpan, inSpan, startTracing, traceHeaders, withTraceHeaders } from '../../../process/tracing.ts';
+import { fakeCollector } from '../../fakes/collector.ts';
+
+const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
+const PARENT = '00f067aa0ba902b7';
+const SENT = `00-${TRACE}-${PARENT}-01`;
+const SERVER = { kind: 'server' } as const;
+const CLIENT = { kind: 'client' } as const;
+
+let stop: (() => Promise<void>) | undefined;
+const environment = new Set<string>();
+/** The exporter reads the process's own environment. */
+function setVariables(variables: Record<string, string>): void {
+  for (const [name, value] of Object.entries(variables)) {
+    environment.add(name);
+    process.env[name] = value;
+  }
+}
+const lost: number[] = [];
+const program = { name: 'test-program', version: '1.2.3', onLost: (spans: number) => lost.push(spans) };
+async function traced(url: string, more: Record<string, string> = {}) {
+  setVariables({ OTEL_EXPORTER_OTLP_ENDPOINT: url, ...more });
+  stop = await startTracing(program, process.env);
+}
+
+afterEach(async () => {
+  await stop?.();
+  stop = undefined;
+  for (const name of environment) delete process.env[name];
+  environment.clear();
+});
+
+describe('without an endpoint', () => {
+  it.each([{}, { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1', OTEL_SDK_DISABLED: 'true' }])(
+    'work is done, and nothing is passed on: %j',
+    async variables => {
+      stop = await startTracing(program, variables);
+      expect(await inSpan('x', SERVER, async span => [span.ids, currentSpan(), traceHeaders()])).toEqual([
+        undefined,
+        undefined,
+        {},
+      ]);
+      const request = { headers: { a: 'b' } };
+      expect(withTraceHeaders(request)).toBe(request);
+    },
+  );
+});
+
+describe('a wrong variable is refused before anything is traced, by its name', () => {
+  const url = 'http://127.0.0.1:1';
+  it.each([
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' }, /an http or https URL/],
+    [
+      'OTEL_TRACES_SAMPLER',
+      { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_TRACES_SAMPLER: 'some' },
+      /parentbased_traceidratio/,
+    ],
+    ['OTEL_TRACES_SAMPLER_ARG', { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_TRACES_SAMPLER_ARG: '7' }, /from 0 to 1/],
+  ])('%s', async (name, variables, why) => {
+    const refused = await startTracing(program, variables).catch(error => error);
+    expect(refused).toBeInstanceOf(EnvironmentError);
+    expect(refused.message).toContain(name);
+    expect(refused.message).toMatch(why);
+    expect(currentSpan()).toBeUndefined();
+  });
+});
+
+it('spans are below one another, across programs, and failed ones have a code and no text', async () => {
+  await using collector = await fakeCollector();
+  await traced(collector.url, { OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test' });
+  const header = await inSpan('outer', { ...SERVER, parent: SENT }, async outer => {
+    expect(outer.ids).toMatchObject({ trace_id: TRACE, parent_span_id: PARENT });
+    expect(currentSpan()?.span_id).toBe(outer.ids?.span_id);
+    const failing = inSpan('inner', CLIENT, async () => {
+      throw new OmicronError('store_unavailable', 'the password is hunter22');
+    });
+    await expect(failing).rejects.toThrow('hunter22');
+    return traceHeaders().traceparent ?? '';
+  });
+  await inSpan('next program', { ...SERVER, parent: header }, async () => {});
+  await stop?.();
+  const spans = collector.spans();
+  const [outer, inner, next] = ['outer', 'inner', 'next program'].map(name => spans.find(span => span.name === name));
+  expect(outer).toMatchObject({ service: 'test-program', traceId: TRACE, parentSpanId: PARENT, kind: 2 });
+  expect(inner).toMatchObject({ traceId: TRACE, parentSpanId: outer?.spanId, kind: 3, status: 2 });
+  expect(inner?.attributes).toEqual({ 'error.type': 'store_unavailable' });
+  expect(next).toMatchObject({ traceId: TRACE, parentSpanId: outer?.spanId });
+  expect(collector.received()).not.toContain('hunter22');
+  expect(collector.received()).toContain('deployment.environment.name');
+});
+
+it('a step of a loop begins no trace, and a caller that is not sampled is followed', async () => {
+  await using collector = await fakeCollector();
+  await traced(collector.url);
+  await inSpan('step of a loop', CLIENT, async span => expect(span.ids).toBeUndefined());
+  await inSpan('unsampled', { ...SERVER, parent: `00-${TRACE}-${PARENT}-00` }, async span => {
+    expect(span.ids?.trace_id).toBe(TRACE); // the timeline has the caller's ids all the same
+    expect(traceHeaders().traceparent).toMatch(/-00$/);
+    await inSpan('below', CLIENT, async () => {});
+  });
+  await inSpan('sampled', SERVER, async () => {});
+  await stop?.();
+  expect(collector.spans().map(({ name }) => name)).toEqual(['sampled']);
+});
+
+it('values that are none of a span’s are left out: addresses, texts, names that someone chose', () => {
+  const hostile = {
+    'http.route': '/files/a?token=hunter22',
+    'url.full': 'https://shop.example/?hunter22',
+    'url.query': 'hunter22',
+    'http.request.method': 'hunter22',
+    'http.response.status_code': 99,
+    'gen_ai.tool.name': 'Tool hunter22',
+    'gen_ai.tool.call.arguments': '{"text":"hunter22"}',
+    'db.query.text': "select 'hunter22'",
+    'db.stored_procedure.name': 'omicron.acquire(hunter22)',
+    'error.type': 'Error: hunter22',
+    'omicron.session.id': 'ada/hunter22',
+    'exception.message': 'hunter22',
+    'mcp.method.name': { toString: () => 'tools/call' },
+    toString: 'hunter22',
+    ['__proto__']: 'hunter22',
+  };
+  expect(permittedAttributes(hostile)).toEqual({});
+});
+
+it.each(['refuses', 'hangs'] as const)('a collector that %s costs no work, and its spans are counted', async how => {
+  await using collector = await fakeCollector();
+  collector.answer(how);
+  await traced(collector.url);
+  lost.length = 0;
+  const count = 10_000;
+  for (let each = 0; each < count; each++) await inSpan('work', SERVER, async () => {});
+  await stop?.();
+  expect(lost.reduce((sum, each) => sum + each, 0)).toBeGreaterThan(count / 2);
+  expect(lost.reduce((sum, each) => sum + each, 0)).toBeLessThanOrEqual(count);
+});
