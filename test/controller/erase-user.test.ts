@@ -20,8 +20,8 @@ async function fill(stack: Stack, user: string): Promise<string> {
   };
   await put(`${users}/credentials/shop.example`, { username: 'u', password: 'p' });
   await put(`${users}/profiles/work/state`, STATE);
-  await put(`${users}/policy`, {});
-  await put(`/internal/browser-sessions/${id}/policy`, {});
+  await put(`${users}/policy`, { version: 1 });
+  await put(`/internal/browser-sessions/${id}/policy`, { version: 1 });
   const folder = join(stack.dataDir, 'artifacts', user);
   await mkdir(folder, { recursive: true });
   for (const [name, kind] of [
