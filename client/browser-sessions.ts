@@ -138,7 +138,7 @@ const WAIT_SECONDS = 60;
 const ABSENT_MS = 3_000;
 /** A heartbeat that takes longer counts as failed; another one follows. */
 const HEARTBEAT_TIMEOUT_MS = 10_000;
-/** Whoever releases a lease goes on without it. */
+/** A caller that releases a lease goes on without it. */
 const RELEASE_TIMEOUT_MS = 3_000;
 const NETWORK_MS = 15_000;
 /** A save reads the browser's storage, of a complete profile some hundred megabytes. */

@@ -88,7 +88,7 @@ async function refresh(): Promise<void> {
   await tryKubectl([...object, `${REFRESH}=normal`]); // it may not be there yet
 }
 
-/** Argo CD's status once it has compared the cluster with the repository anew. */
+/** Argo CD's status once it has compared the cluster with the repository again. */
 export async function compareRevisions() {
   await refresh();
   const annotation = ['-n', ARGOCD, 'get', 'application', CORE, '-o', 'jsonpath={.metadata.annotations}'];

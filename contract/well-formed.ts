@@ -1,6 +1,6 @@
 /** Text in whole characters: model APIs refuse a conversation that holds half of a surrogate pair, in every later turn again. */
 
-/** The beginning of a text, of at most so many UTF-16 units, that ends with a whole character. */
+/** The beginning of a text, of at most a given number of UTF-16 units, that ends with a whole character. */
 export const beginning = (text: string, unitsMax: number): string => {
   const start = text.slice(0, Math.max(0, unitsMax));
   return isHigh(start.charCodeAt(start.length - 1)) && start.length < text.length ? start.slice(0, -1) : start;

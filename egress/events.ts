@@ -41,7 +41,7 @@ interface Minute {
 }
 
 /**
- * Equal denials between two reports become one line with a count. A lease gets so many lines a minute; at the end of it the rest
+ * Equal denials between two reports become one line with a count. A lease gets this many lines a minute; at the end of it the rest
  * becomes one line that says how many more there were.
  */
 export function denialReporter(options: {

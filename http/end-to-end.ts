@@ -47,7 +47,7 @@ function endToEnd(raw: readonly string[]): string[] {
   );
 }
 
-/** The headers of an answer, as a raw list. A chunked body gets its coding from node:http, which reads and writes it anew. */
+/** The headers of an answer, as a raw list. A chunked body gets its coding from node:http, which reads and writes it again. */
 export function answerFields({ headers, rawHeaders }: Message): string[] {
   const length = headers['content-length'];
   return [...endToEnd(rawHeaders), ...(length === undefined ? [] : ['Content-Length', length])];

@@ -12,7 +12,7 @@ export interface Base {
 }
 export type Bases = Readonly<Record<ImageName, Base>>;
 
-/** A digest that somebody made up, all zeros above all, is none. */
+/** A made-up digest, all zeros above all, is none. */
 const DIGEST = /^sha256:(?!(.)\1{63}$)[0-9a-f]{64}$/;
 
 /** The base of an image by its digest. Throws an Error where it has none: what a tag names can change between two builds. */

@@ -4,7 +4,7 @@ export const REPOSITORY = `https://github.com/${OWNER}/omicron-browser`;
 export const COMMAND_PACKAGE = '@omicron-browser/cli';
 export const REGISTRY_NAME = `io.github.${OWNER}/omicron-browser`;
 
-/** Names that documents and manifests lead to: whoever takes one before us can publish under it. */
+/** Names that documents and manifests lead to: a stranger who takes one before us can publish under it. */
 export const NAMES_TO_RESERVE: readonly string[] = [
   `the repository ${REPOSITORY} (OWNER in release/catalogue.ts; Argo CD reads it too: GITOPS in manifests/environments.ts)`,
   'the npm package omicron-browser',

@@ -33,7 +33,7 @@ export interface LiveProxyOptions {
   signIns: SignIns;
 }
 
-/** The person who opens a live view: a person who is signed in, or whoever the platform gave a live token for an embedded preview. */
+/** The person who opens a live view: a person who is signed in, or one to whom the platform gave a live token for an embedded preview. */
 type Admitted = { readonly sessionId: string } & (
   | { readonly by: 'sign-in'; readonly role: LiveRole; readonly signIn: SignIn }
   | { readonly by: 'token'; readonly token: string }

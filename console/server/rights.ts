@@ -17,7 +17,7 @@ declare module 'fastify' {
 /** They are how a person gets a sign-in, so they need none. */
 const OPEN_ROUTES: readonly string[] = Object.values(CONSOLE_ROUTES).filter(route => route !== CONSOLE_ROUTES.me);
 
-/** Refuses what nobody signed in may ask, and what this person's role may not. */
+/** Refuses requests without a sign-in, and those that this person's role may not make. */
 export function checkRights(app: FastifyInstance, signIns: SignIns): void {
   app.decorateRequest('signIn', null);
   app.addHook('onRequest', async request => {

@@ -43,7 +43,7 @@ export function signInRoutes(app: FastifyInstance, parts: SignInRoutes): void {
     if (data && 'access_token' in data) person = await vouchForToken?.(data.access_token);
     else if (data && links?.tokens.redeem(data.token)) {
       operators += 1;
-      person = { id: `link ${randomUUID()}`, name: `operator ${operators}`, role: 'admin', userId: null }; // whoever reads the stack's terminal owns it
+      person = { id: `link ${randomUUID()}`, name: `operator ${operators}`, role: 'admin', userId: null }; // the reader of the stack's terminal owns it
     }
     if (person === undefined)
       throw new OmicronError('unauthorized', 'This link was opened before, or is too old. Ask for a new one.');

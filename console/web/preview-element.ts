@@ -7,7 +7,7 @@ const STYLE = `
 
 /**
  * `<omicron-browser-preview session="…">`: the browser of a session, live, for a chat UI to put beside a message. The console that
- * serves this module shows it in a frame. With `read-only` nobody takes control in it. Set `liveToken` to a function that
+ * serves this module shows it in a frame. With `read-only` no person takes control in it. Set `liveToken` to a function that
  * fetches a live token from your own backend; without it the viewer's sign-in to the console decides.
  */
 export class OmicronBrowserPreview extends HTMLElement {

@@ -76,7 +76,7 @@ export const WELL_KNOWN_SITES: Readonly<Record<string, readonly string[]>> = {
 
 /**
  * Places where the credential of a site key may be filled while neither its own url nor a policy names the key;
- * undefined: nobody said.
+ * undefined: not known.
  */
 export type KnownSites = (key: string) => readonly string[] | undefined;
 

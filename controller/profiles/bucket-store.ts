@@ -11,7 +11,7 @@ import { OmicronError } from '../../contract/problem.ts';
 import { type BucketOptions, createArtifactClient } from '../artifacts/s3-client.ts';
 import type { ProfileStore } from '../ports/profile-store.ts';
 
-/** The SDK repeats a call so many times in all. The content of a name never changes, so repeating is harmless. */
+/** Attempts of the SDK for one call. The content of a name never changes, so repeating is harmless. */
 const ATTEMPTS = 3;
 
 /**

@@ -104,7 +104,7 @@ function tlsOptions(query: URLSearchParams, ca: string | undefined): ConnectionO
     const path = query.get(name);
     return path ? readFileSync(path, 'utf8') : undefined;
   };
-  // `system` is libpq's word for the authorities that everybody trusts
+  // `system` is libpq's word for the public authorities
   const root = query.get('sslrootcert') === 'system' ? undefined : (file('sslrootcert') ?? ca);
   const [cert, key] = [file('sslcert'), file('sslkey')];
   return {

@@ -1,7 +1,7 @@
 /** A panel of a dashboard: queries in PromQL, drawn over time or as one number. */
 export interface Panel {
   readonly title: string;
-  /** Read by whoever hovers over the title: the meaning of a high or low value. */
+  /** Shown over the title: the meaning of a high or low value. */
   readonly description: string;
   readonly kind: 'timeseries' | 'stat';
   /** A unit of Grafana: https://grafana.com/docs/grafana/latest/panels-visualizations/configure-standard-options/#unit */

@@ -5,8 +5,8 @@ import { isRef } from './target.ts';
 const RELOAD_MS = 20_000;
 
 /**
- * Whether the page may be filled. One in which code of the agent ran is loaded anew first, where that loses nothing: it
- * was not sent by a form, nobody typed into it, and no target is a ref of the last snapshot.
+ * Whether the page may be filled. One in which code of the agent ran is loaded again first, where that loses nothing: it
+ * was not sent by a form, nothing was typed into it, and no target is a ref of the last snapshot.
  */
 export async function loadedAnew(page: Page, documents: Documents, targets: readonly string[]): Promise<boolean> {
   const frame = page.mainFrame();

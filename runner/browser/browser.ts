@@ -182,7 +182,7 @@ export async function launchBrowser(options: BrowserOptions): Promise<RunnerBrow
 
 /**
  * A button that copies works, as for a person; what a page puts there is text and pictures. Everything else that a page asks for is refused at
- * once: nobody sees a prompt.
+ * once: no prompt is shown.
  */
 const grantPermissions = (context: BrowserContext): Promise<void> => context.grantPermissions(['clipboard-write']);
 

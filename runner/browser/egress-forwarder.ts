@@ -21,7 +21,7 @@ export interface ForwardedLease {
   readonly runnerId: string;
   readonly credential: string;
   /**
-   * Whether a text holds a password. Names that do are not passed on: a page would tell it to whoever looks them up, and they are
+   * Whether a text holds a password. Names that do are not passed on: a page would pass it to the server that looks them up, and they are
    * in the timeline where they are denied.
    */
   readonly holdsSecret: (text: string) => boolean;

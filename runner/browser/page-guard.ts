@@ -36,7 +36,7 @@ export interface PageGuard {
 
 type GuardedBrowser = Pick<RunnerBrowser, 'context' | 'stops' | 'whyStopped'>;
 
-/** A page ends in so much time once it is told to, or is left to the memory watch. */
+/** Time in which a page ends once it is asked to; afterwards it is left to the memory watch. */
 const CRASH_MS = 3_000;
 /** A tab that does not close in this time must not keep the others from being closed. */
 const CLOSE_MS = 2_000;

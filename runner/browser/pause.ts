@@ -7,7 +7,7 @@ import { processTreeOfProc } from '../../process/process-tree.ts';
  * connections and the pipe to this process survive it; time goes on without them.
  */
 export interface Pause {
-  /** Resolves when every process has stopped. Whoever held it lets it go; the browser goes on when nothing holds it any more. */
+  /** Resolves when every process has stopped. The holder lets it go; the browser goes on when nothing holds it any more. */
   hold(): Promise<void>;
   letGo(): void;
   isHeld(): boolean;

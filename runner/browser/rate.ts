@@ -1,4 +1,4 @@
-/** So many at once, so many each second after. */
+/** A number at once, and a number each second after. */
 export interface Rate {
   readonly burst: number;
   readonly perSecond: number;

@@ -1,4 +1,4 @@
-/** Arguments that are parsed on the runner's thread: selectors and patterns. Nobody writes longer ones. */
+/** Arguments that are parsed on the runner's thread: selectors and patterns. Real ones are shorter. */
 const PARSED: ReadonlySet<string> = new Set([
   'endTarget',
   'filter',

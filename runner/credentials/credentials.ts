@@ -36,7 +36,7 @@ export interface Credentials {
   /** The credential of the page that is shown. */
   siteFor(page: Page, wanted: string | undefined): SiteFound;
   /**
-   * Before these targets are filled: a page in which a script of the agent's ran is loaded anew where that loses nothing,
+   * Before these targets are filled: a page in which a script of the agent's ran is loaded again where that loses nothing,
    * and refused elsewhere. The names of pages are learned.
    */
   refresh(page: Page, targets: readonly string[]): Promise<FillRefusal | undefined>;

@@ -4,7 +4,7 @@ import { ENV } from '../../contract/names.ts';
 import { OmicronError } from '../../contract/problem.ts';
 
 /**
- * Refuses what a page of somebody's web browser may have sent (DNS rebinding), as MCP requires of a server (Streamable
+ * Refuses requests that a page of a web browser may have sent (DNS rebinding), as MCP requires of a server (Streamable
  * HTTP, "Security Warning"): a `Host` that a stranger's name could be, or an `Origin` other than the endpoint's own.
  * `origins` are allowed too, and their hosts. Throws `origin_refused`.
  */

@@ -34,7 +34,7 @@ export function pageFiles({ outputDir, beforeFirst }: PageFilesOptions) {
   }
 
   return {
-    /** Puts the page in the place of the one before. */
+    /** Replaces the page before. */
     async keepLast({ url, title, html, picture }: PageContent): Promise<void> {
       await folder();
       const about: KeptPage = {

@@ -22,7 +22,7 @@ export interface PageContent {
 }
 
 const PICTURE_MS = 2_000;
-/** Characters of HTML: a text is searched for secrets as a whole, a quarter of a second for so many. */
+/** Characters of HTML: a text is searched for secrets as a whole, a quarter of a second for this many. */
 const HTML_MAX = 500_000;
 const TAINTED: Withheld = { withheld: 'the document may hold a password or a code' };
 const NOT_SHOWN = '\n<!-- the rest is left out -->';

@@ -91,7 +91,7 @@ function writePart(file: number, chunk: Buffer, { fromBytes, bytes, atBytes }: F
   }
 }
 
-/** In the same order, each of at most so many bytes and of no more chunks than a request may name. */
+/** In the same order, each of at most that many bytes and of no more chunks than a request may name. */
 function batchesOf<Chunk extends { bytes: number }>(chunks: readonly Chunk[], bytesMax: number): Chunk[][] {
   const batches: Chunk[][] = [];
   let leftBytes = 0;

@@ -71,7 +71,7 @@ export function videoFile({ ffmpeg, path, size }: VideoOptions): VideoFile {
   };
 }
 
-/** The agent waits for the browser, nobody for the encoder: it gets what is left of the processor. */
+/** The agent waits for the browser, and not for the encoder: it gets what is left of the processor. */
 function yieldProcessor(pid: number | undefined): void {
   if (pid === undefined) return;
   try {

@@ -15,7 +15,7 @@ export interface SourceSpan {
   readonly to: number;
 }
 
-/** So much may stand between two pieces of a value that are taken for one. */
+/** Characters that may stand between two pieces of a value that are taken for one. */
 const GAP_MAX = 400;
 /** Pieces this long together are not told from words by chance. */
 const PIECES_MIN = 8;

@@ -62,7 +62,7 @@ const FAILURES: readonly (readonly [RegExp, string, string])[] = [
   [/^ERR_/, 'The page could not be loaded.', UNREACHABLE],
 ];
 
-/** A failure of the network, as Chromium names it, in a sentence; its address is told by whoever asked for it. */
+/** A failure of the network, as Chromium names it, in a sentence; the caller adds its address. */
 export function networkFailure(text: string): Refusal<'action_failed'> | undefined {
   const name = /\bnet::(ERR_[A-Z0-9_]+)/.exec(text)?.[1];
   if (name === undefined) return undefined;

@@ -25,7 +25,7 @@ const NAME_CHARACTERS_MIN = 8;
 
 /**
  * How a value may be drawn: in any spelling, reversed, and with other characters between its letters and digits. More
- * than half of it counts, of a user name all of it, or more than half of a long one before its @.
+ * than half of it counts, of a username all of it, or more than half of a long one before its @.
  */
 export function formsOf(value: string, kind: SecretKind): Form[] {
   const isName = kind === 'username';

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import type { Refusal } from '../../contract/tool-failure.ts';
 import type { BeforeFill } from './before-fill.ts';
 
-/** One compound of a CSS selector: `css` as Playwright writes it anew, and the functions that Playwright evaluates. */
+/** One compound of a CSS selector: `css` as Playwright rewrites it, and the functions that Playwright evaluates. */
 const compound = z.object({
   css: z.string().optional(),
   functions: z.array(z.object({ name: z.string(), args: z.array(z.unknown()) })),

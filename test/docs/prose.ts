@@ -37,3 +37,13 @@ export const paragraphs = (page: string): string =>
     .replaceAll(/<!--[\s\S]*?-->/g, '')
     .replaceAll(/^(?: {4}|\t).*$/gm, '')
     .replaceAll(/^#.*$/gm, '');
+
+/** The column "avoid" of the glossary. */
+export function avoidedWords(glossary: string): string[] {
+  const [, table = ''] = glossary.split('## Words to avoid');
+  return [...table.matchAll(/^\| ([^|]+) \| [^|]+ \|$/gm)]
+    .flatMap(([, words = '']) => words.split(', '))
+    .filter(word => word !== 'avoid');
+}
+
+export const anyOf = (words: readonly string[]): RegExp => new RegExp(`\\b(?:${words.join('|')})\\b`, 'i');

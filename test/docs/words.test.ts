@@ -1,15 +1,13 @@
 import { expect, it } from 'vitest';
 import { PROBLEMS } from '../../contract/problem.ts';
 import { filesOf, pages } from './files.ts';
+import { anyOf, avoidedWords } from './prose.ts';
 
 const PAGES = new Map(await pages());
-const [, table = ''] = (PAGES.get('docs/glossary.md') ?? '').split('## Words to avoid');
-const AVOID = [...table.matchAll(/^\| ([^|]+) \| [^|]+ \|$/gm)]
-  .flatMap(([, words = '']) => words.split(', '))
-  .filter(word => word !== 'avoid');
+const AVOID = avoidedWords(PAGES.get('docs/glossary.md') ?? '');
 
 const found = (text: string): string[] => {
-  const avoided = new RegExp(`\\b(?:${AVOID.join('|')})\\b`, 'i');
+  const avoided = anyOf(AVOID);
   return text.split('\n').filter(line => avoided.test(line));
 };
 

@@ -4,7 +4,7 @@ import { tokenFromEmbedder } from '../live/embedded.ts';
 import { LiveBrowser } from '../live/live-view.tsx';
 
 /**
- * The live view alone, for a frame beside a chat (A3, B11). `?readOnly=true`: nobody takes control here. `?admission=token`: the page
+ * The live view alone, for a frame beside a chat (A3, B11). `?readOnly=true`: no person takes control here. `?admission=token`: the page
  * around it admits the viewer, in place of a sign-in.
  */
 export function PreviewPage({ id, url }: { id: string; url: URL }) {

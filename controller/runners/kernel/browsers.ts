@@ -8,7 +8,7 @@ const REMOVE_MS = 10_000;
 const MESSAGE_MAX = 300;
 
 /**
- * The request for a browser. Nobody watches it there, and it is not disguised (O20). It ends when no runner has been connected to it for
+ * The request for a browser. It is not watched there, and not disguised (O20). It ends when no runner has been connected to it for
  * a minute: so one is not left behind where its runner, or the record of it, is lost.
  */
 const BROWSER = {

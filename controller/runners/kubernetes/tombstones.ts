@@ -20,7 +20,7 @@ export interface ServiceTombstones {
   start(): void;
   /** Resolves when the Service leads here too, or when that failed. Does nothing when it was asked before. */
   keep(runnerId: string): Promise<void>;
-  /** The runner is gone: nobody asks for it again. */
+  /** The runner is gone and is not asked for again. */
   forget(runnerId: string): void;
 }
 
@@ -82,7 +82,7 @@ export function serviceTombstones(parts: TombstoneParts): ServiceTombstones {
     own.add(name);
   }
 
-  // nobody answers at this address any more, or another pod does
+  // no pod answers at this address any more, or another one does
   const removeOwn = () => Promise.all([...own].map(remove)).catch(err => log.warn({ err }, 'tombstones not removed'));
   stopped.addEventListener('abort', removeOwn, { once: true });
 
