@@ -1,4 +1,4 @@
-import type { CallToolResult } from '@modelcontextprotocol/server';
+import type { CallToolResult } from '@modelcontextprotocol/client';
 
 /**
  * A page that users of browsers for agents stumbled over, and the answers that they expect. The folder of a case holds its page

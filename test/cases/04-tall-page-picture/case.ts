@@ -1,4 +1,4 @@
-import type { CallToolResult } from '@modelcontextprotocol/server';
+import type { CallToolResult } from '@modelcontextprotocol/client';
 import { expect } from 'vitest';
 import { defineCase, type Step } from '../case.ts';
 
