@@ -17,6 +17,8 @@ const ONE = /./suy;
 
 /** A group: its two marks, and an instruction that does nothing where it is empty. */
 const GROUP = 3;
+/** The choice, and an instruction that does nothing where one of the two is empty. */
+const ALTERNATIVE = 2;
 /** A Unicode category has up to 700 ranges: each use is read once, and each copy of it is searched at every character. */
 const UNICODE_CLASS_ONCE = 200;
 const UNICODE_CLASS_EACH = 20;
@@ -75,6 +77,7 @@ export function patternCost(pattern: string): number {
         if (character === undefined) at++;
         else if (character === '*' || character === '+' || character === '?') repeat(1, 2);
         else if (character === ')' && groups.length > 1) add(groups.pop()?.size ?? 0);
+        else if (character === '|') add(ALTERNATIVE);
         else add(1);
       }
     }

@@ -25,7 +25,14 @@ export interface Erasures {
 /** Sessions of one transaction. */
 const SESSIONS = 100;
 const NOTHING: Removed = {
-  ...{ sessions: 0, events: 0, videos: 0, files: 0, pages: 0, profiles: 0, credentials: 0, policies: 0 },
+  sessions: 0,
+  events: 0,
+  videos: 0,
+  files: 0,
+  pages: 0,
+  profiles: 0,
+  credentials: 0,
+  policies: 0,
   user_actions: 0,
 };
 

@@ -148,38 +148,14 @@ export function credentials({
   return {
     names: [...byName].flatMap(([name, { site }]) => (origins.isFilledSomewhere(site) ? [name] : [])),
     isName: text => byName.has(text),
-    refuseUnknown: text =>
-      NAME_FORM.test(text) && !byName.has(text)
-        ? {
-            code: 'credential_unknown',
-            why: `There is no credential named ${text}; nothing was typed.`,
-            instead: 'Use a name of the instructions, or ask the person with browser_request_user_action.',
-          }
-        : undefined,
+    refuseUnknown: text => (NAME_FORM.test(text) && !byName.has(text) ? unknownName(text) : undefined),
     nameOf,
     siteFor: (page, wanted) => origins.siteFor(originOf(page.url()), wanted),
     namesFor(url) {
       const found = origins.siteFor(originOf(url), undefined);
       return found.found ? [nameOf(found.site, 'username'), nameOf(found.site, 'password')] : undefined;
     },
-    httpLogin(url) {
-      const address = URL.parse(url);
-      if (address === null) return undefined;
-      const { username: user, password: word } = address;
-      const [username, password] = [byName.get(user), byName.get(word)];
-      if (username === undefined && password === undefined) return undefined;
-      if (username?.kind !== 'username' || password?.kind !== 'password' || username.site !== password.site)
-        return refusal(
-          'no_credential',
-          'The username and the password of the address are not the names of one credential.',
-        );
-      const { allowed, reason } = origins.decide(username.site, originOf(url));
-      if (!allowed) return refusal('origin_refused', `The site was not opened: ${reason}.`);
-      const values = { username: secrets[user], password: secrets[word] };
-      if (values.username === undefined || values.password === undefined)
-        return refusal('no_credential', `There is no value for ${user} and ${word} now.`);
-      return { origin: address.origin, username: values.username, password: values.password };
-    },
+    httpLogin: url => httpLogin(url, byName, { secrets, origins }),
     async refresh(page, targets) {
       if (!(await loadedAnew(page, documents, targets))) return SCRIPTED;
       await before.learn();
@@ -221,6 +197,35 @@ export function credentials({
     },
   };
 }
+
+function httpLogin(
+  url: string,
+  byName: ReadonlyMap<string, Secret>,
+  { secrets, origins }: Pick<CredentialsOptions, 'secrets' | 'origins'>,
+): HttpLogin | FillRefusal | undefined {
+  const address = URL.parse(url);
+  if (address === null) return undefined;
+  const { username: user, password: word } = address;
+  const [username, password] = [byName.get(user), byName.get(word)];
+  if (username === undefined && password === undefined) return undefined;
+  if (username?.kind !== 'username' || password?.kind !== 'password' || username.site !== password.site)
+    return refusal(
+      'no_credential',
+      'The username and the password of the address are not the names of one credential.',
+    );
+  const { allowed, reason } = origins.decide(username.site, originOf(url));
+  if (!allowed) return refusal('origin_refused', `The site was not opened: ${reason}.`);
+  const values = { username: secrets[user], password: secrets[word] };
+  if (values.username === undefined || values.password === undefined)
+    return refusal('no_credential', `There is no value for ${user} and ${word} now.`);
+  return { origin: address.origin, username: values.username, password: values.password };
+}
+
+const unknownName = (name: string): Refusal<'credential_unknown'> => ({
+  code: 'credential_unknown',
+  why: `There is no credential named ${name}; nothing was typed.`,
+  instead: 'Use a name of the instructions, or ask the person with browser_request_user_action.',
+});
 
 const PAGE_CHANGED = refusal('page_changed', 'The page changed while it was being filled.');
 

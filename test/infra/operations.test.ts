@@ -3,9 +3,11 @@ import { expect, test } from 'vitest';
 import { STACK_OUTPUTS } from '../../contract/names.ts';
 import { stackConfig, stackValues } from './capture.ts';
 
-const text = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
+const read = (page: string) => readFileSync(new URL(`../../docs/${page}.md`, import.meta.url), 'utf8');
+const text = read('operations');
+const sizing = read('sizing');
 
-const rows = text
+const rows = sizing
   .split('\n')
   .filter(line => /^\| .*\d \|$|\*\* \|$/.test(line))
   .map(line => {
@@ -28,7 +30,7 @@ test('the cost table speaks of the nodes that the stacks have', () => {
   for (const env of ['dev', 'prod']) {
     const config = stackConfig(env);
     for (const type of [config.systemNodes.instanceTypes[0], config.browserNodes.instanceTypes[0]]) {
-      expect(text).toContain(String(type));
+      expect(sizing).toContain(String(type));
     }
   }
 });
