@@ -488,7 +488,7 @@ var CONSOLE_ROUTES = {
 	links: "/api/links"
 };
 /**
-* What a person may do, each role all that those before it may: a viewer sees their own sessions; an operator acts in them; an admin
+* Rights of a person; each role includes those before it: a viewer sees their own sessions; an operator acts in them; an admin
 * has everyone's, and the policies.
 */
 var CONSOLE_ROLES = [
@@ -568,7 +568,7 @@ function followLinks(event) {
 	scrollTo(0, 0);
 }
 // console/web/me.ts
-/** Who is signed in. Pages are shown when that is known. */
+/** The person who is signed in. Pages are shown when that is known. */
 var MeContext = U({
 	name: "",
 	role: "viewer",
@@ -604,13 +604,13 @@ function a(t, e, n$1, u, a, i) {
 	return (a || i) && (s.__source = a, s.__self = i), n.vnode && n.vnode(s), s;
 }
 // console/web/notices.tsx
-/** What failed and what to do, told to a screen reader at once. */
+/** A failure and what to do, read by a screen reader at once. */
 var Failure = ({ text }) => text === void 0 ? null : /* @__PURE__ */ a("p", {
 	class: "notice failure",
 	role: "alert",
 	children: text
 });
-/** What succeeded. */
+/** A success. */
 var Success = ({ text }) => /* @__PURE__ */ a("p", {
 	class: text === void 0 ? "unseen" : "notice success",
 	role: "status",
@@ -845,7 +845,7 @@ function useSubmission(ask) {
 		}
 	};
 }
-/** What was typed into a field, without the spaces around it. */
+/** The text of a field, without the spaces around it. */
 var typedIn = (fields, name) => String(fields.get(name)).trim();
 // console/web/credential-test.tsx
 /** Logs in to the site with a stored credential, in a browser that ends with the test, and shows where that led. */
@@ -1111,7 +1111,7 @@ function PolicyTest({ policy }) {
 	});
 }
 // console/web/schema-form.tsx
-/** A form for a document of this schema. What the schema does not tell, such as patterns, is checked when it is saved. */
+/** A form for a document of this schema. Rules that the schema does not have, such as patterns, are checked when it is saved. */
 function SchemaForm(props) {
 	const { schema, value, onChange } = props;
 	return /* @__PURE__ */ a(Properties, {
@@ -1125,7 +1125,7 @@ function resolveSchema(root, schema) {
 	const name = schema.$ref?.replace("#/$defs/", "");
 	return name === void 0 ? schema : root.$defs?.[name] ?? {};
 }
-/** What a new entry begins with. */
+/** The value of a new entry. */
 function createBlank(root, given) {
 	const schema = resolveSchema(root, given);
 	if (schema.const !== void 0) return schema.const;
@@ -1204,13 +1204,13 @@ var Group = ({ title, children }) => /* @__PURE__ */ a("fieldset", {
 	class: "group",
 	children: [/* @__PURE__ */ a("legend", { children: title }), children]
 });
-/** What was typed, as the schema wants it; what is no number stays text, for the document's own check to name. */
+/** The typed text, as the schema wants it; what is no number stays text, for the document's own check to name. */
 function read(schema, typed) {
 	if (typed === "") return void 0;
 	const number = schema.type === "number" || schema.type === "integer" ? Number(typed) : NaN;
 	return Number.isNaN(number) ? typed : number;
 }
-/** A list of words or numbers, one a line. What was typed stays as it is while it means the same. */
+/** A list of words or numbers, one a line. Typed text stays as it is while it means the same. */
 function Lines({ schema, name, value, onChange }) {
 	const lines = Array.isArray(value) ? value.map(String) : [];
 	const [typed, setTyped] = d("");
@@ -1302,7 +1302,7 @@ function Variant({ root, schema, value, onChange }) {
 		onChange
 	})] });
 }
-/** What another kind has too, in the same form. */
+/** Fields that another kind has too, in the same form. */
 var pick = (entry, { properties = {} }) => Object.fromEntries(Object.entries(entry).filter(([name, value]) => {
 	const { type } = properties[name] ?? {};
 	return type !== void 0 && type === (Array.isArray(value) ? "array" : typeof value);
@@ -1480,7 +1480,7 @@ function PolicyLayer({ userId }) {
 				}),
 				policy !== null && /* @__PURE__ */ a(Confirm, {
 					label: "Delete the policy",
-					question: "What only this policy blocks will be allowed. Delete it?",
+					question: "Everything that only this policy blocks will be allowed. Delete it?",
 					onConfirm: () => change("Deleted.", () => callConsole("DELETE", at))
 				})
 			]
@@ -1490,7 +1490,7 @@ function PolicyLayer({ userId }) {
 }
 // contract/preview.ts
 /**
-* What an embedded preview and the page around it say to each other by `postMessage`: a preview that is opened with
+* Messages between an embedded preview and the page around it, by `postMessage`: a preview that is opened with
 * `?admission=token` asks for a live token for each connection, since browsers send it no cookie inside another site.
 */
 var PREVIEW_MESSAGES = {
@@ -1529,7 +1529,7 @@ var LIVE_LIMITS = {
 	tokenSeconds: 60,
 	/** Viewers of one lease. */
 	viewersMax: 20,
-	/** Pictures that a viewer may have without having acknowledged them. Of those that follow only the newest waits. */
+	/** Pictures that a viewer may have without having acknowledged them. Only the newest of those that follow waits. */
 	credits: 2,
 	picturesPerSecond: 15,
 	/** Bounds of a picture, in pixels. */
@@ -1541,7 +1541,7 @@ var LIVE_LIMITS = {
 	messageBytesMax: 14680064,
 	/** Input messages of one viewer in a second; more close the socket. */
 	inputsPerSecond: 1e3,
-	/** Of what a viewer is sent, what may wait for it to read. */
+	/** Bytes that may wait for a viewer to read them. */
 	unreadBytesMax: 8388608,
 	/** Text that is typed, pasted or copied in one message, in UTF-16 code units. */
 	textMax: 1e5,
@@ -1637,7 +1637,10 @@ function Dialog({ dialog, isMine, send }) {
 	});
 }
 // console/web/live/asked.tsx
-/** What pages ask of the person: dialogs and files. Over the picture, which must not move under a press. Only the person in control answers. */
+/**
+* Questions of pages to the person: dialogs and files. Over the picture, which must not move under a press. Only the
+* person in control answers.
+*/
 function Asked({ live }) {
 	const { dialogs, choosers, isMine } = live.state;
 	return /* @__PURE__ */ a("div", {
@@ -1692,7 +1695,7 @@ function Chooser({ chooser, live: { send, answered } }) {
 		]
 	});
 }
-/** What one message does not hold. */
+/** More than one message holds. */
 function whyTooMuch(files) {
 	if (files.length > LIVE_LIMITS.filesMax) return `Choose ${LIVE_LIMITS.filesMax} files at most.`;
 	if (files.reduce((sum, { size }) => sum + size, 0) <= LIVE_LIMITS.fileBytesMax) return void 0;
@@ -1778,7 +1781,7 @@ var GIVEN_BACK = {
 };
 /** A person is warned of the return of control from here on. */
 var WARN_SECONDS = 20;
-/** Who has control, and the buttons that change it. */
+/** Shows who has control, with the buttons that change it. */
 function ControlBar({ live }) {
 	const { state, send } = live;
 	const { control, isMine, mayControl, you } = state;
@@ -2025,7 +2028,7 @@ var PRESSED = [
 	"back",
 	"forward"
 ];
-/** Of a wheel that counts lines or pages. */
+/** For a wheel that counts lines or pages. */
 var WHEEL_PX = [
 	1,
 	40,
@@ -2061,7 +2064,7 @@ function sendPointer({ canvas, send, size, onPress }) {
 		};
 		return last;
 	}
-	/** What waits for the frame goes before what follows it. */
+	/** Input that waits for the frame is sent before later input. */
 	function flush() {
 		cancelAnimationFrame(frame);
 		frame = 0;
@@ -2235,7 +2238,7 @@ function painter(canvas) {
 // console/web/live/picker.tsx
 /** Rows of a list that are seen at once. */
 var ROWS_MAX = 8;
-/** The list or picker of a field that the picture lacks, below its field. What is chosen here is set in the page. */
+/** The list or picker of a field that the picture lacks, below its field. A choice here is set in the page. */
 function Picker({ picker: { tab, field }, pictures, send }) {
 	const { kind } = field;
 	const size = pictures.shown();
@@ -2314,7 +2317,7 @@ var LABELS = {
 };
 // console/web/live/address-bar.tsx
 var TOO_LONG = `An address has ${LIVE_LIMITS.addressMax} characters at most.`;
-/** Where the shown tab is. The person in control changes it. */
+/** Address of the shown tab. The person in control changes it. */
 function AddressBar({ shown, isMine, send, children }) {
 	const [edited, setEdited] = d();
 	const nav = (to, label, sign) => /* @__PURE__ */ a("button", {
@@ -2902,7 +2905,7 @@ function LiveBrowser({ sessionId, liveRole, onAsk, onControl, admit }) {
 			/* @__PURE__ */ a(Clip, { live }),
 			/* @__PURE__ */ a("p", {
 				class: "muted",
-				children: state.isMine ? "Press on the picture to type into the page; Shift+Esc leaves it. What you type is not recorded in the timeline." : state.act?.by === "agent" ? `Last call of the agent: ${state.act.kind}` : " "
+				children: state.isMine ? "Press on the picture to type into the page; Shift+Esc leaves it. Your typing is not recorded in the timeline." : state.act?.by === "agent" ? `Last call of the agent: ${state.act.kind}` : " "
 			})
 		]
 	});
@@ -2939,7 +2942,7 @@ function Clip({ live: { state, note } }) {
 }
 // console/web/pages/preview.tsx
 /**
-* The live view alone, for a frame beside a chat (A3, B11). `?readOnly=true`: nobody takes control here. `?admission=token`: the page
+* The live view alone, for a frame beside a chat (A3, B11). `?readOnly=true`: no person takes control here. `?admission=token`: the page
 * around it admits the viewer, in place of a sign-in.
 */
 function PreviewPage({ id, url }) {
@@ -3247,7 +3250,7 @@ function videosOf(artifacts, events) {
 		};
 	}).sort((a, b) => a.startMs - b.startMs || a.file.localeCompare(b.file));
 }
-/** What a kind begins, by the kind that ends it. */
+/** The kind that begins a span, by the kind that ends it. */
 var ENDS = {
 	"control.given_back": "control.taken",
 	"user_action.answered": "user_action.requested"
@@ -3300,10 +3303,10 @@ var ENDED = {
 	sandbox_runtime_required: "the browser's sandbox is not available",
 	start_timed_out: "the start took too long"
 };
-/** What a state means, where the word alone does not say it. */
+/** Meanings of states whose word does not say it. */
 var stateHint = ({ status }) => status === "hibernated" ? "Put away without a browser. Its tabs and logins come back with the next request of its platform." : null;
 var whyEnded = ({ error, ended_reason }) => error ?? (ended_reason === null ? null : ENDED[ended_reason]);
-/** What a list of events is narrowed to. */
+/** Filters of a list of events. */
 var EVENT_GROUPS = {
 	all: {
 		title: "Everything",
@@ -3322,7 +3325,7 @@ var EVENT_GROUPS = {
 		has: (kind) => kind.startsWith("session.")
 	}
 };
-/** What an event is about: a call by its tool, all else by its kind. */
+/** The subject of an event: a call by its tool, all else by its kind. */
 var eventTitle = ({ kind, data }) => kind === "tool.call" ? String(data.tool) : kind;
 /** Why a call was refused or failed, or a request denied. */
 var codeOf = ({ data: { code } }) => typeof code === "string" ? code : void 0;
@@ -3423,7 +3426,7 @@ function Player(props) {
 	const [nowMs, setNowMs] = d(videos[0]?.startMs ?? 0);
 	const [speed, setSpeed] = d(1);
 	const [unreadable, setUnreadable] = d();
-	/** Where a video is to begin that is not loaded yet. */
+	/** Start position of a video that is not loaded yet. */
 	const pendingMs = T(void 0);
 	const beginMs = videos[0]?.startMs ?? 0;
 	const endMs = Math.max(beginMs + 1e3, ...chapters.map((chapter) => chapter.endMs));
@@ -3536,7 +3539,7 @@ function Player(props) {
 		})]
 	});
 }
-/** Where the calls of the agent and the spans of a person are, and where the video is. */
+/** Positions of the agent's calls, of a person's spans, and of the video. */
 function Track(props) {
 	const { chapters, beginMs, endMs, nowMs } = props;
 	const part = (ms) => `${Math.min(100, Math.max(0, (ms - beginMs) / (endMs - beginMs) * 100))}%`;
@@ -3557,7 +3560,7 @@ function Track(props) {
 }
 // console/web/request.tsx
 var NOTE_MAX = 2e3;
-/** What an agent asks of a person, and the answer. The answer's note reaches the model: it is no place for a secret. */
+/** An agent's request to a person, and the answer. The answer's note reaches the model: it is no place for a secret. */
 function Request(props) {
 	const { request, onAnswered } = props;
 	const mayAnswer = useMay("operator");
@@ -3629,7 +3632,7 @@ function Request(props) {
 	});
 }
 // console/web/pages/requests.tsx
-/** What agents of all sessions wait for. */
+/** Open requests of agents of all sessions. */
 function RequestsPage({ requests }) {
 	const { value, error, refresh } = requests;
 	return /* @__PURE__ */ a($, { children: [
@@ -3661,12 +3664,12 @@ var LAST_PAGE = {
 	about: `${PAGE_FOLDER}/last.json`
 };
 // console/web/kept-pages.tsx
-/** Where a stored artifact is read, below `/api`. */
+/** Address of a stored artifact, below `/api`. */
 var contentPath = ({ session_id, id }) => `${encodePath`/browser-sessions/${session_id}/artifacts/${id}`}/content`;
 var findStored = (artifacts, epoch, name) => artifacts.find((each) => each.epoch === epoch && each.name === name && each.state === "stored");
 /** It is written once. */
 var READ_AGAIN_MS = 36e5;
-/** What the session's browsers showed last, for when none runs. */
+/** The last page of the session's browsers, for when none runs. */
 function LastPage({ artifacts }) {
 	const about = artifacts.findLast(({ name, state }) => name === LAST_PAGE.about && state === "stored");
 	return about === void 0 ? null : /* @__PURE__ */ a(Shown, {
@@ -3711,7 +3714,7 @@ function Shown({ about, artifacts }) {
 		] })]
 	});
 }
-/** What the page showed after a call, where that is kept; read when it is opened. */
+/** The picture after a call, where such are kept; read when it is opened. */
 function PictureAfterCall(props) {
 	const picture = findStored(props.artifacts, props.epoch, props.name);
 	if (picture === void 0) return null;
@@ -4138,7 +4141,7 @@ function Filters({ filter }) {
 		]
 	});
 }
-/** Shows what is applied whenever that changes. What is typed stays while the page reads on: a `value` would take it back. */
+/** Shows what is applied whenever that changes. Typed text stays while the page loads on: a `value` would take it back. */
 function TextFilter(props) {
 	const { label, name, applied, placeholder } = props;
 	const field = T(null);

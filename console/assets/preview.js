@@ -1,6 +1,6 @@
 // contract/preview.ts
 /**
-* What an embedded preview and the page around it say to each other by `postMessage`: a preview that is opened with
+* Messages between an embedded preview and the page around it, by `postMessage`: a preview that is opened with
 * `?admission=token` asks for a live token for each connection, since browsers send it no cookie inside another site.
 */
 var PREVIEW_MESSAGES = {
@@ -17,7 +17,7 @@ var STYLE = `
 `;
 /**
 * `<omicron-browser-preview session="…">`: the browser of a session, live, for a chat UI to put beside a message. The console that
-* serves this module shows it in a frame. With `read-only` nobody takes control in it. Set `liveToken` to a function that
+* serves this module shows it in a frame. With `read-only` no person takes control in it. Set `liveToken` to a function that
 * fetches a live token from your own backend; without it the viewer's sign-in to the console decides.
 */
 var OmicronBrowserPreview = class extends HTMLElement {

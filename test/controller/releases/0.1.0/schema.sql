@@ -455,7 +455,7 @@ language sql as $$
     left join omicron.profile_keys k on k.user_id = p.user_id
 $$;
 
--- What a runner starts with. Null: this runner does not hold that lease, or the lease has no profile.
+-- The state with which a runner starts. Null: this runner does not hold that lease, or the lease has no profile.
 create or replace function omicron.lease_profile(p_session uuid, p_epoch integer, p_runner uuid) returns jsonb
 language sql as $$
   select omicron.profile_content(p, p.version)
@@ -649,7 +649,7 @@ $$;
 -- snapshot.sql
 -- The snapshot of a hibernated session: read by the start that restores it, and gone with its restore or its end.
 
--- What the runner of a start restores. Null: it restores nothing, or does not hold that start.
+-- The snapshot that the runner of a start restores. Null: it restores nothing, or does not hold that start.
 create or replace function omicron.lease_snapshot(p_session uuid, p_epoch integer, p_runner uuid) returns jsonb
 language sql as $$
   select omicron.profile_content(p, p.version)
@@ -989,7 +989,7 @@ begin
 end $$;
 
 -- artifacts.sql
--- What became of a video, a file or a kept page: names of the latter two have a folder. A late report never makes a stored one lost; a
+-- Outcome of a video, a file or a kept page: names of the latter two have a folder. A late report never makes a stored one lost; a
 -- lost one may turn out stored. False: this runner never held that lease.
 create or replace function omicron.write_artifact(p_session uuid, p_epoch integer, p_runner uuid, p_name text, p_state text, p_uri text,
   p_bytes bigint, p_reason text) returns boolean
@@ -1222,7 +1222,7 @@ begin
 end $$;
 
 -- guards.sql
--- What no step may do, whatever its code says. Legal moves: the tables of contract/states.ts, which a test compares.
+-- Moves that no step may make, whatever its code says. Legal moves: the tables of contract/states.ts, which a test compares.
 
 create or replace function omicron.guard_session() returns trigger language plpgsql as $$
 begin
@@ -1758,7 +1758,7 @@ begin
 end $$;
 
 -- tallies.sql
--- What became of leases and recordings, counted where it is written.
+-- Ends of leases and recordings, counted where they are written.
 
 create or replace function omicron.tally(p_metric text, p_label text) returns void
 language sql as $$
@@ -1801,7 +1801,7 @@ create or replace trigger tally_recording after insert or update of state on omi
   for each row when (new.kind = 'video' and new.state in ('stored', 'lost')) execute function omicron.tally_recording();
 
 -- user-actions.sql
--- What an agent asks of its user (A10), and the answer. Null: this runner's lease is over. Repeating it changes
+-- An agent's request to its user (A10), and the answer. Null: this runner's lease is over. Repeating it changes
 -- nothing.
 create or replace function omicron.ask_user(p_session uuid, p_epoch integer, p_runner uuid, p_id uuid, p_reason text, p_seconds integer)
 returns omicron.user_actions language plpgsql as $$
@@ -1925,28 +1925,28 @@ insert into omicron.migrations (name, digest, declares) values ('0021_redemption
 insert into omicron.migrations (name, digest, declares) values ('0022_cancelled_calls.sql', '9b823cf3bd2f5d7d79c30486057de053e41ef155248ba2d148f946f2eb5ed455', NULL);
 insert into omicron.migrations (name, digest, declares) values ('0023_user_erasures.sql', '298c8507a0f4e6e6983db415322f88167c2536b20e2bb253a06392170ad48da1', NULL);
 insert into omicron.migrations (name, digest, declares) values ('functions/acquire.sql', '278e86732b0b7376a4c218f67562ba0d915f3d8546a2d5f063ee656bdc169b2d', '{"omicron.acquire(text, text, uuid, uuid, integer, integer, jsonb, jsonb, text, text, text, integer, text, integer, integer, boolean, uuid[])"}');
-insert into omicron.migrations (name, digest, declares) values ('functions/artifacts.sql', 'a97423bc063f5487a3a884b700a396884247fa5a009c5782a2416e82c4a0267c', '{"omicron.write_artifact(uuid, integer, uuid, text, text, text, bigint, text)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/artifacts.sql', '8dd26c33536852f56fb0dbd87b27038dc359f09c0f6258913906a4930e596e93', '{"omicron.write_artifact(uuid, integer, uuid, text, text, text, bigint, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/claim.sql', 'd610dbb29dc698c8cb3f0bbc1431032e8dfb0133ab81e4d99f5858510f542fb1', '{"omicron.beat_claim(uuid, integer, uuid, integer, integer)","omicron.begin_assignment(uuid, integer, uuid)","omicron.fail_claim(uuid, integer, uuid, text, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/close-lease.sql', '6aa57c545dd7af8ec5b2241d5ca96a4198c1e23462aaa928ff78c2ce717a4f07', '{"omicron.drain_runner(uuid, text)","omicron.close_lease(omicron.browser_sessions, text, text, text)",omicron.expire_lease(omicron.browser_sessions)}');
 insert into omicron.migrations (name, digest, declares) values ('functions/egress-leases.sql', '92a9d450ee879816a16347b8ed82d844ac8eb9e6ad94e007e44c9048107f1962', '{omicron.live_leases(uuid[]),omicron.awaited_uploads(uuid[])}');
 insert into omicron.migrations (name, digest, declares) values ('functions/end-lease.sql', '1f614ad0f1b1ca5c7cb9cdf12e58e70c02e2e277220540cbad90f6209a05e2e2', '{"omicron.end_lease(uuid, text, integer, text)","omicron.archive(uuid, text)",omicron.end_all(text)}');
 insert into omicron.migrations (name, digest, declares) values ('functions/erase-user.sql', '4244245606d18dcf935537adbc8676d2d9dd87ccb66d01601a2386dbee273ba6', '{omicron.begin_erasure(text),"omicron.count_erased(text, jsonb)","omicron.erase_rows(text, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/expire.sql', '1bbff66046ea476cee15e83bfa7b13864b875cee44626e8a5ed9d16c145f5eff', '{omicron.expire_leases(integer),"omicron.fail_stuck_starts(integer, integer)"}');
-insert into omicron.migrations (name, digest, declares) values ('functions/guards.sql', '4ac61bd7e2f705cf9a2fdb9f7414d24b5f484e0692dcab73c24e0a4b0397b073', '{omicron.guard_session(),omicron.guard_runner()}');
+insert into omicron.migrations (name, digest, declares) values ('functions/guards.sql', '27a83a76f33f9b344e9d76f32a7bb9cf94482675ad58870b03af67ba292cc900', '{omicron.guard_session(),omicron.guard_runner()}');
 insert into omicron.migrations (name, digest, declares) values ('functions/hibernate.sql', '1ae39493ce599a1063e77237be16a729db515b97fdbc33869536251930cd0dc0', '{omicron.expires_soon(omicron.browser_sessions),"omicron.expiring_leases(text, integer)","omicron.hibernation_refusal(omicron.browser_sessions, omicron.runners, integer, integer)","omicron.begin_hibernation(uuid, integer, uuid, integer)","omicron.hibernate(uuid, integer, uuid, integer, integer, text, uuid, integer, text, text, bigint, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/make-ready.sql', 'c69c0b6c3dd2c52a3d63ab79f80b01505afe6d7d91abf0810ff087fbeda190ca', '{"omicron.make_ready(uuid, integer, uuid, text, text, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/may-act.sql', '75430f3169d777629d4d5a3927bfc95a218366849c10029bf7336e89cb49fb76', '{"omicron.may_act(uuid, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/policies.sql', '47ce94d7bb82bb5c13abcdf0e3e70e9e86e33819c10004c87953e930d58c3e71', '{"omicron.put_policy(text, text, jsonb)","omicron.policy_of(uuid, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/pool.sql', 'f50591debb37826fa1964f53059704a8065accdf5f6b2fc87f2aa1bad3701dd0', '{omicron.set_capacity(integer),"omicron.give_way(text, text)","omicron.plan_pool(text, text, integer, integer)"}');
-insert into omicron.migrations (name, digest, declares) values ('functions/profiles.sql', '754c922c12a47557f421a9fa12c8a9629cac7ca3a9cbfbabfc35488511cf32ae', '{"omicron.profile_holder(text, text, uuid)",omicron.profile_in_use(omicron.browser_sessions),"omicron.has_other_profile(omicron.browser_sessions, jsonb)","omicron.make_profile(text, text)","omicron.claim_profile(text, uuid, jsonb)",omicron.profile_closing(omicron.profiles),"omicron.open_profile(omicron.browser_sessions, uuid)","omicron.profile_content(omicron.profiles, integer)","omicron.lease_profile(uuid, integer, uuid)","omicron.written_profile(uuid, integer, uuid)","omicron.begin_objects(uuid, integer, uuid, text[], bigint[], bigint)","omicron.save_refusal(uuid, integer, uuid)","omicron.commit_save(uuid, integer, uuid, text, text, text, bigint, text[], jsonb, integer)","omicron.drop_versions(uuid, integer)","omicron.lease_chunks(uuid, integer, uuid, text[])","omicron.release_profile(uuid, integer, uuid)",omicron.drop_unused_key(text),"omicron.delete_profile(text, text)","omicron.loose_objects(integer, integer)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/profiles.sql', '84aec400ed3a0d1b260da57238be95ca656339b699f6f269197f2d24e9221fa6', '{"omicron.profile_holder(text, text, uuid)",omicron.profile_in_use(omicron.browser_sessions),"omicron.has_other_profile(omicron.browser_sessions, jsonb)","omicron.make_profile(text, text)","omicron.claim_profile(text, uuid, jsonb)",omicron.profile_closing(omicron.profiles),"omicron.open_profile(omicron.browser_sessions, uuid)","omicron.profile_content(omicron.profiles, integer)","omicron.lease_profile(uuid, integer, uuid)","omicron.written_profile(uuid, integer, uuid)","omicron.begin_objects(uuid, integer, uuid, text[], bigint[], bigint)","omicron.save_refusal(uuid, integer, uuid)","omicron.commit_save(uuid, integer, uuid, text, text, text, bigint, text[], jsonb, integer)","omicron.drop_versions(uuid, integer)","omicron.lease_chunks(uuid, integer, uuid, text[])","omicron.release_profile(uuid, integer, uuid)",omicron.drop_unused_key(text),"omicron.delete_profile(text, text)","omicron.loose_objects(integer, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/redeem.sql', '20581a4c5125a42bc187e162dca213b478a67e946d13d06c9ea52b38e0e81bf7', '{"omicron.redeem(uuid, integer, uuid, uuid, uuid, timestamp with time zone, uuid)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/release.sql', 'b4b93958c185f609606cc271386f5e064182a94b5d18ed0e20904c3181bf18ce', '{"omicron.release_lease(uuid, text, integer)","omicron.released_leases(text, integer)",omicron.end_released(uuid)}');
 insert into omicron.migrations (name, digest, declares) values ('functions/renew.sql', '21b1547a929da93afb62e40d498e36286acfe43db9b1b6acc8d0b22d08312a57', '{"omicron.heartbeat(uuid, text, integer)","omicron.report_activity(uuid, integer, uuid, integer)",omicron.held_ms(omicron.browser_sessions)}');
 insert into omicron.migrations (name, digest, declares) values ('functions/runner-gone.sql', '3e0fd4ae71e3d9ba0ae662f8fecc69e2a16d269719a789aec2d1e971ee4272d5', '{omicron.drain_acknowledged(uuid),omicron.runner_gone(uuid)}');
 insert into omicron.migrations (name, digest, declares) values ('functions/runner-lost.sql', 'e9767c1d058024d3d6aec86ce2a26f43d4990b8a408523d9e5b7c0cda4d43476', '{"omicron.runner_lost(uuid, text, text, text, integer)"}');
-insert into omicron.migrations (name, digest, declares) values ('functions/snapshot.sql', 'd55f4202385d4d2a0464009e716b13c456d7fb4c5ef459d3c97269a31698da29', '{"omicron.lease_snapshot(uuid, integer, uuid)",omicron.drop_snapshot(uuid),"omicron.restored_options(omicron.browser_sessions, jsonb)"}');
-insert into omicron.migrations (name, digest, declares) values ('functions/tallies.sql', 'fa832b57e92caaaa4467ca90728304949dec3d24b12bef8f3ca2a4dd4b9dffb3', '{"omicron.tally(text, text)",omicron.tally_end(),omicron.tally_kind(),omicron.tally_recording()}');
+insert into omicron.migrations (name, digest, declares) values ('functions/snapshot.sql', '24bef019edef55a14ecd21a6eacac57f805a722cecbee07f658ed79c34f2f585', '{"omicron.lease_snapshot(uuid, integer, uuid)",omicron.drop_snapshot(uuid),"omicron.restored_options(omicron.browser_sessions, jsonb)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/tallies.sql', '1c9098173cd13602e74ef81b7e064bf068f448e36a66f7c77efea94830af32cc', '{"omicron.tally(text, text)",omicron.tally_end(),omicron.tally_kind(),omicron.tally_recording()}');
 insert into omicron.migrations (name, digest, declares) values ('functions/timeline.sql', 'cd323119290782f99ca12dacc3e7d4b2efac32661e833f455962ab9cf6ba1798', '{"omicron.write_event(uuid, integer, text, jsonb)","omicron.held_lease(uuid, integer, uuid)","omicron.write_events(uuid, integer, uuid, jsonb)",omicron.write_denials(jsonb)}');
-insert into omicron.migrations (name, digest, declares) values ('functions/user-actions.sql', '7b6bba41ffee50724f2ebeefe13aa808f42f311d80e009ff82ec2c3709ce2697', '{"omicron.ask_user(uuid, integer, uuid, uuid, text, integer)","omicron.user_action(uuid, uuid)","omicron.answer_user_action(uuid, uuid, text, text)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/user-actions.sql', '866e6631296ad839ff7b52508e71dc9de4e147043e95967ba61d07494458521e', '{"omicron.ask_user(uuid, integer, uuid, uuid, text, integer)","omicron.user_action(uuid, uuid)","omicron.answer_user_action(uuid, uuid, text, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/vault.sql', '1f624e7bfa7f06f6241e60d7a4a6e6835bf370408797b3a38f74c0b3717453d8 t', '{}');
 insert into omicron.migrations (name, digest, declares) values ('functions/work.sql', 'fbd830e010a8fe01c0f923e38214da0c5bfe2ff08ac5ac5cd819a8727ff16350', '{"omicron.take_work(text, text, integer, integer)",omicron.launch_over(uuid),"omicron.runner_up(uuid, uuid, text)"}');
