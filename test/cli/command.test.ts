@@ -228,7 +228,7 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
       { site: 'shop', secret_names: ['SHOP_USERNAME', 'SHOP_PASSWORD'] },
     ]);
     expect((await run('--output', 'table', 'credentials', 'list', '--user', 'ada')).stdout).toContain(
-      'nowhere: nothing says where "shop" may be used: store it with a url',
+      'nowhere: nothing says where "shop" may be used: store it again with its site',
     );
     for (const file of ['controller.log', 'secrets.jwe'])
       expect(await readFile(join(stack.folder, file), 'utf8')).not.toContain('battery');

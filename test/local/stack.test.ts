@@ -55,7 +55,7 @@ describe('the local stack', () => {
           site: 'bakery',
           secret_names: ['BAKERY_USERNAME', 'BAKERY_PASSWORD'],
           filled_on: [],
-          problem: expect.stringContaining('store it with a url'),
+          problem: expect.stringContaining('store it again with its site'),
         },
       ],
     });

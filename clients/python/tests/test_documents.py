@@ -15,7 +15,7 @@ def test_keeps_credentials_and_shows_their_names_only(sessions: BrowserSessions,
     listed = sessions.list_credentials(user)
     [bakery] = listed["sites"]
     assert (bakery["site"], bakery["secret_names"]) == ("bakery", ["BAKERY_USERNAME", "BAKERY_PASSWORD"])
-    assert bakery["filled_on"] == [] and "store it with a url" in (bakery["problem"] or "")
+    assert bakery["filled_on"] == [] and "store it again with its site" in (bakery["problem"] or "")
     sessions.delete_credential(user, "bakery")
     assert sessions.list_credentials(user) == {"sites": []}
 

@@ -230,7 +230,7 @@ describe('[O8] Supabase Vault', () => {
         { site: 'pathy.example', filled_on: ['https://www.other.example', 'https://www.pathy.example'] },
         { site: 'plain' },
         { site: 'text' },
-        { site: 'walmart', filled_on: [], problem: expect.stringContaining('store it with a url') },
+        { site: 'walmart', filled_on: [], problem: expect.stringContaining('store it again with its site') },
       ],
     });
     expect(JSON.stringify(body)).not.toContain(SECRET);
