@@ -49,7 +49,7 @@ describe('the Python package', { timeout: 180_000 }, () => {
       const target = ['--no-deps', '--target', installed, join(wheels, wheel)];
       expect(said(await python(['pip', 'install', '--quiet', ...target]))).toBe('');
       // a test hibernates a session by asking for another one of its user
-      const settings = { [ENV.hibernate]: 'expiry', [ENV.userLimit]: '1', [ENV.onUserLimit]: 'evict_oldest' };
+      const settings = { [ENV.userLimit]: '1', [ENV.onUserLimit]: 'evict_oldest' };
       on = await startSiteStack(() => ({ settings }));
     }, 120_000);
     afterAll(() => on?.[Symbol.asyncDispose]());

@@ -80,7 +80,7 @@ def test_brings_a_hibernated_session_back_by_a_call_and_by_a_request(
         with sessions.acquire(user, "other", record_video=False):  # the user may have one
             assert sessions.get(session_id)["status"] == "hibernated"
 
-    with sessions.connect(user, "rests", record_video=False) as browser:
+    with sessions.connect(user, "rests", record_video=False, hibernate="expiry") as browser:
         lease = browser.lease
         browser.call_tool("browser_navigate", {"url": f"{site}/login"})
         browser.call_tool("browser_tabs", {"action": "new"})
