@@ -204,7 +204,7 @@ describe('credentials', () => {
   });
 
   it('says which one is filled nowhere, and why', async () => {
-    await sessions.putCredential('ada', 'walmart', { username: 'ada', password: PASSWORD });
+    await sessions.putCredential('ada', 'warehouse', { username: 'ada', password: PASSWORD });
     await page.reload();
     await see('Filled nowhere: nothing says where "walmart" may be used: store it again with its site');
     await sessions.deleteCredential('ada', 'walmart');
