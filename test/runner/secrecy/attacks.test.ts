@@ -19,7 +19,7 @@ const JUDGED = new RegExp(
     // Put into the page, or opened; addresses that look for a text are refused.
     'browser_type text|browser_fill_\\w+ fields\\.value|browser_(?:open|navigate|tabs) url|browser_press_key key',
     // Refused in a tainted tab.
-    'browser_find (?:text|regex)|browser_evaluate function',
+    'browser_find (?:text|regex)|browser_evaluate function|browser_drag words|browser_drop data',
     // Matched against texts without secrets, or options that hold none.
     'browser_network_requests filter|browser_wait_for (?:text|textGone)|browser_select_option values',
   ]
