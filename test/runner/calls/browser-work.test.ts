@@ -52,7 +52,7 @@ const call = async (name: string, args: Record<string, unknown> = {}, signal = n
   // A lease without credentials; the stages read no other part of it.
   const tools = {
     documents: { isGuarding: () => false },
-    credentials: { names: [], isName: () => false, noneFilled: () => true },
+    credentials: { names: [], isName: () => false, noneFilled: () => true, httpLogin: () => undefined },
   };
   const lease = { browser: work, tools } as unknown as CallLease;
   const { content, isError } = await work.turn(signal, () =>
