@@ -197,6 +197,8 @@ export const ENV = {
   artifactEndpoints: 'OMICRON_ARTIFACT_ENDPOINTS',
   artifactsRetentionDays: 'OMICRON_ARTIFACTS_RETENTION_DAYS',
   pagesRetentionDays: 'OMICRON_PAGES_RETENTION_DAYS',
+  eventsRetentionDays: 'OMICRON_EVENTS_RETENTION_DAYS',
+  sessionsRetentionDays: 'OMICRON_SESSIONS_RETENTION_DAYS',
   userLimit: 'OMICRON_USER_LIMIT',
   onUserLimit: 'OMICRON_ON_USER_LIMIT',
   capacity: 'OMICRON_CAPACITY',

@@ -38,6 +38,7 @@ import { sqlMaintenance } from './store/maintenance.ts';
 import { migrate } from './store/migrate.ts';
 import { sqlPolicies } from './store/policies.ts';
 import { sqlProfiles } from './store/profiles.ts';
+import { sqlPruning } from './store/pruning.ts';
 import { tracedDatabase } from './store/traced-database.ts';
 import { sqlUsage } from './store/usage.ts';
 import { sqlUserActions } from './store/user-actions.ts';
@@ -155,6 +156,7 @@ async function coreOf(parts: ControllerParts, controllerUrl: Promise<string>) {
     leases: sqlLeases(database, rules),
     fleet: sqlFleet(database, { graceSeconds: objects ? LEAVING_SECONDS : 0 }),
     maintenance: sqlMaintenance(database, rules),
+    pruning: sqlPruning(database),
     broker: sqlBroker(database),
     directory,
     usage: sqlUsage(database),

@@ -9,6 +9,7 @@ import { launchLoop } from './loops/launch.ts';
 import { markLostRunners, removeOrphans } from './loops/liveness.ts';
 import { loop } from './loops/loop.ts';
 import { poolLoop } from './loops/pool.ts';
+import { pruneLoop } from './loops/prune.ts';
 import { reap, retainArtifacts } from './loops/reap.ts';
 import { surveyArtifacts } from './loops/survey.ts';
 import type { Metrics } from './metrics.ts';
@@ -21,6 +22,7 @@ import type { Settings } from './settings.ts';
 import type { Erasures } from './store/erasures.ts';
 import type { Fleet } from './store/fleet.ts';
 import type { Maintenance } from './store/maintenance.ts';
+import type { Pruning } from './store/pruning.ts';
 import { Wake } from './wake.ts';
 
 /** A runner has this long to become warm; the guard for a whole start is longer (O18). */
@@ -44,9 +46,22 @@ export const wakes = (): Wakes => ({
   liveness: new Wake(),
 });
 
+type LoopSettings = Pick<
+  Settings,
+  | 'capacity'
+  | 'poolIdle'
+  | 'poolBurst'
+  | 'reapSeconds'
+  | 'artifactsRetentionDays'
+  | 'pagesRetentionDays'
+  | 'eventsRetentionDays'
+  | 'sessionsRetentionDays'
+>;
+
 export interface LoopParts {
   fleet: Fleet;
   maintenance: Maintenance;
+  pruning: Pruning;
   provider: RunnerProvider;
   link: RunnerLink;
   keys: Keys;
@@ -59,10 +74,7 @@ export interface LoopParts {
   hibernation: SessionHibernation | null;
   metrics: Metrics;
   wake: Wakes;
-  settings: Pick<
-    Settings,
-    'capacity' | 'poolIdle' | 'poolBurst' | 'reapSeconds' | 'artifactsRetentionDays' | 'pagesRetentionDays'
-  >;
+  settings: LoopSettings;
   clock: Clock;
   log: Logger;
 }
@@ -120,6 +132,8 @@ export function loopsOf(parts: LoopParts): Loops {
     log,
   });
 
+  const days = { events: settings.eventsRetentionDays, sessions: settings.sessionsRetentionDays };
+  const prune = pruneLoop({ pruning: parts.pruning, metrics: parts.metrics, days, clock, log });
   const creating = [every('pool', 1_000, pool.runOnce, wake.pool), every('launch', 1_000, launch.runOnce, wake.launch)];
   const loops = [
     ...creating,
@@ -131,6 +145,7 @@ export function loopsOf(parts: LoopParts): Loops {
     every('hibernate', Math.min(reapMs, HIBERNATE_MS), async () => parts.hibernation?.hibernateExpiring()),
     every('erasures', reapMs, () => eraseUsers({ ...parts, kickDrain: wake.drain.kick })),
     every('survey', 3_600_000, () => surveyArtifacts({ ...parts, retention })),
+    every('prune', 60_000, prune.runOnce),
     every('retain', 3_600_000, () => retainArtifacts({ ...parts, retention })),
   ];
 

@@ -2,6 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import { END_REASONS } from '../contract/session.ts';
 import type { PrefixSurvey } from './ports/artifacts.ts';
 import type { Directory } from './store/directory.ts';
+import { PRUNED_TABLES } from './store/pruning.ts';
 
 export interface Metrics {
   /** Seconds from a get-or-create's arrival to its answer, by outcome: a status code or a problem code. */
@@ -12,6 +13,8 @@ export interface Metrics {
   /** Contents of the artifact store below one prefix, and the days that they are to be kept. */
   surveyed(held: PrefixSurvey, retentionDays: number): void;
   surveyFailed(): void;
+  /** Rows of a table that were removed past their retention. */
+  pruned(table: string, rows: number): void;
   /** Prometheus text. Counts are read from the database at each scrape. */
   text(): Promise<string>;
   readonly contentType: string;
@@ -104,6 +107,14 @@ export function prometheusMetrics(directory: Directory): Metrics & { readonly re
     registers,
   });
 
+  const prunedRows = new Counter({
+    name: 'omicron_pruned_rows_total',
+    help: 'Rows that this replica removed because they were past their retention',
+    labelNames: ['table'],
+    registers,
+  });
+  for (const table of PRUNED_TABLES) prunedRows.inc({ table }, 0);
+
   const readStats = async () => {
     const now = await directory.stats();
     active.set(now.active);
@@ -127,6 +138,7 @@ export function prometheusMetrics(directory: Directory): Metrics & { readonly re
     runnerFailed: () => failures.inc(),
     reaped: leases => deletes.inc(leases),
     surveyFailed: () => unchecked.inc(),
+    pruned: (table, rows) => prunedRows.inc({ table }, rows),
     surveyed({ prefix, objects, bytes, oldestMs, expiryDays }, retentionDays) {
       const labels = { prefix };
       stored.objects.set(labels, objects);

@@ -247,6 +247,13 @@ export const CONTROLLER_SETTINGS = {
   artifactsRetentionDays: [ENV.artifactsRetentionDays, integer(1, 3_650).default(7)],
   /** The same for kept pages (infra: `artifacts.pagesRetentionDays`). */
   pagesRetentionDays: [ENV.pagesRetentionDays, integer(1, 3_650).default(7)],
+  /** Days for which events are kept, and no longer than their session; 0: without end. */
+  eventsRetentionDays: [ENV.eventsRetentionDays, integer(0, 3_650).default(30)],
+  /**
+   * Days for which ended sessions are kept, with their runners, artifact rows, user actions and policies; 0: without end. One with a
+   * stored artifact is kept until that is removed.
+   */
+  sessionsRetentionDays: [ENV.sessionsRetentionDays, integer(0, 3_650).default(90)],
   /** Seconds between two rounds of the reaper, which ends expired leases (O18: 30 to 60 in production). */
   reapSeconds: [ENV.reapSeconds, decimal(0.05, 600).default(30)],
   /** Seconds for which a claim holds unless the replica that made it renews it. */
@@ -331,6 +338,17 @@ function checkSetting(name: string, check: () => unknown): Fault[] {
 const keepsProfiles = ({ profileStore, provider }: Settings): boolean =>
   profileStore !== undefined || provider === 'local';
 
+/** A runner reports until its lease ends, and its uploader for a day more: what they may repeat must still be known. */
+function findShortRetentions({ maxSessionMinutes, ...settings }: Settings): Fault[] {
+  const leastDays = maxSessionMinutes / (24 * 60) + 1;
+  return (['eventsRetentionDays', 'sessionsRetentionDays'] as const).flatMap((field): Fault[] => {
+    const days = settings[field];
+    if (days === 0 || days >= leastDays) return [];
+    const least = `at least ${Math.ceil(leastDays)}: the longest lease (${ENV.maxSessionMinutes}=${maxSessionMinutes}) and a day for its uploads`;
+    return [[ENV[field], `is wrong: ${days} must be 0 or ${least}`]];
+  });
+}
+
 function findFaults(settings: Settings): Fault[] {
   const { secretStore, artifactStore, provider, egressUrl, artifactEndpoints, supabaseUrl } = settings;
   const faults: Fault[] = NEEDED[secretStore].flatMap((field): Fault[] =>
@@ -342,6 +360,7 @@ function findFaults(settings: Settings): Fault[] {
     faults.push(...checkSetting(ENV.supabaseUrl, () => checkedSupabaseUrl(supabaseUrl, settings.supabaseTls)));
   if (settings.gatewayUrl !== undefined && settings.gatewayIssuer === undefined)
     faults.push([ENV.gatewayIssuer, `is not set, and the gateway (${ENV.gatewayUrl}) needs it`]);
+  faults.push(...findShortRetentions(settings));
   const wrappingKey = settings.profileKmsKey ?? settings.profileKey ?? settings.secretFileKey;
   if (settings.profileStore !== undefined && wrappingKey === undefined)
     faults.push([ENV.profileKey, `is not set, and ${ENV.profileStore} needs it, or ${ENV.profileKmsKey}`]);

@@ -99,6 +99,13 @@ export const FLEET: Dashboard = {
           unit: 'ops',
           queries: [{ expr: `max by (change) (rate(omicron_browser_freezes_total[${RATE}]))`, legend: '{{change}}' }],
         },
+        {
+          title: 'Old rows removed',
+          description: 'Rows a second that went because they were past their retention, by table',
+          kind: 'timeseries',
+          unit: 'ops',
+          queries: [{ expr: `sum by (table) (rate(omicron_pruned_rows_total[${RATE}]))`, legend: '{{table}}' }],
+        },
       ],
     },
     { title: 'Controller', panels: processPanels('omicron_') },

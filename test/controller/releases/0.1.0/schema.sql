@@ -304,6 +304,16 @@ create table omicron.user_erasures (
   removed  jsonb not null default '{}'
 );
 
+-- 0024_retention.sql
+-- The highest epochs of sessions whose rows were removed, by a digest of user and conversation: 4,096 rows at most, and no names. The
+-- next session of a conversation begins above: the epoch that a platform sees for it never falls.
+create table omicron.epoch_floors (
+  place integer primary key,
+  epoch integer not null
+);
+-- Runners that had no lease and are gone, for their removal.
+create index runners_unleased_gone on omicron.runners (gone_at) where state = 'gone' and session_id is null;
+
 -- timeline.sql
 -- A session's append-only timeline.
 
@@ -775,6 +785,135 @@ begin
    where provider = p_provider and state not in ('draining', 'gone');
 end $$;
 
+-- prune.sql
+-- Retention: rows past their time go in batches, a transaction each, on one replica at a time.
+
+-- False: another replica removes rows now.
+create or replace function omicron.may_prune() returns boolean
+language sql as $$
+  select pg_try_advisory_xact_lock(hashtextextended('omicron.prune', 0))
+$$;
+
+-- A conversation's row in epoch_floors.
+create or replace function omicron.floor_place(p_user text, p_conversation text) returns integer
+language sql immutable as $$
+  select ('x' || left(md5(p_user || E'\n' || p_conversation), 3))::bit(12)::integer
+$$;
+
+-- The epoch with which a new session of this conversation begins.
+create or replace function omicron.first_epoch(p_user text, p_conversation text) returns integer
+language sql as $$
+  select coalesce((select epoch from omicron.epoch_floors where place = omicron.floor_place(p_user, p_conversation)), 0) + 1
+$$;
+
+-- One batch of events, in the order in which they were written. Events of a lease whose runner may report yet stay: a repeated event
+-- is written once. Null: another replica removes rows. {more, after, rows}: `after` is where the next batch begins.
+create or replace function omicron.prune_events(p_days integer, p_after bigint, p_most integer) returns jsonb
+language plpgsql as $$
+declare
+  v_cutoff timestamptz := clock_timestamp() - make_interval(days => p_days);
+  v_answer jsonb;
+begin
+  if not omicron.may_prune() then
+    return null;
+  end if;
+  with oldest as materialized (
+    select id, session_id, epoch, at from omicron.session_events where id > p_after order by id limit p_most
+  ), pruned as (
+    delete from omicron.session_events e using oldest o
+     where e.id = o.id and o.at < v_cutoff
+       and not exists (select from omicron.runners r where r.session_id = o.session_id and r.epoch = o.epoch and r.state <> 'gone')
+    returning 1
+  )
+  select jsonb_build_object('more', count(*) = p_most and bool_and(at < v_cutoff), 'after', coalesce(max(id), p_after),
+           'rows', jsonb_build_object('session_events', (select count(*) from pruned)))
+    into v_answer from oldest;
+  return v_answer;
+end $$;
+
+-- Artifact rows whose objects are gone.
+create or replace function omicron.prune_artifacts(p_runners uuid[]) returns bigint
+language sql as $$
+  with pruned as (delete from omicron.artifacts where runner_id = any (p_runners) returning 1) select count(*) from pruned
+$$;
+
+-- One batch of sessions, those first that were made first: ended ones go with all that belongs to them; of the others their gone runners
+-- of earlier epochs, and old user actions. Sessions with a stored artifact, or a runner that is not gone, stay.
+-- Null: another replica removes rows. {more, after, rows}: `after` is where the next batch begins.
+create or replace function omicron.prune_sessions(p_days integer, p_after jsonb, p_most integer) returns jsonb
+language plpgsql as $$
+declare
+  v_cutoff timestamptz := clock_timestamp() - make_interval(days => p_days);
+  v_looked uuid[];
+  v_after jsonb;
+  v_sessions uuid[];
+  v_runners uuid[];
+  v_rows jsonb;
+  v_artifacts bigint;
+  v_gone bigint;
+begin
+  if not omicron.may_prune() then
+    return null;
+  end if;
+  with oldest as materialized (
+    select id, created_at from omicron.browser_sessions
+     where created_at < v_cutoff
+       and (created_at, id) > (coalesce((p_after ->> 0)::timestamptz, '-infinity'), coalesce((p_after ->> 1)::uuid, '00000000-0000-0000-0000-000000000000'))
+     order by created_at, id limit p_most)
+  select array_agg(id), (array_agg(jsonb_build_array(created_at, id) order by created_at desc, id desc))[1]
+    into v_looked, v_after from oldest;
+
+  v_sessions := array(
+    select id from omicron.browser_sessions s
+     where id = any (v_looked) and status in ('ended', 'error') and updated_at < v_cutoff
+       and not exists (select from omicron.runners r where r.session_id = s.id and r.state <> 'gone')
+       and not exists (select from omicron.artifacts a where a.session_id = s.id and a.state = 'stored')
+       and not exists (select from omicron.profiles p where p.session_id = s.id)
+     order by id for update skip locked);
+  v_runners := array(
+    select r.id from omicron.runners r join omicron.browser_sessions s on s.id = r.session_id
+     where r.session_id = any (v_looked)
+       and (r.session_id = any (v_sessions)
+         or r.state = 'gone' and r.gone_at < v_cutoff and r.epoch < s.epoch
+           and not exists (select from omicron.artifacts a where a.runner_id = r.id and a.state = 'stored')));
+  insert into omicron.epoch_floors as f (place, epoch)
+    select omicron.floor_place(user_id, conversation_id), max(epoch)
+      from omicron.browser_sessions where id = any (v_sessions) group by 1 order by 1
+  on conflict (place) do update set epoch = excluded.epoch where f.epoch < excluded.epoch;
+
+  with events as (delete from omicron.session_events where session_id = any (v_sessions) returning 1),
+       actions as (
+         delete from omicron.user_actions
+          where session_id = any (v_looked) and (session_id = any (v_sessions) or expires_at < v_cutoff) returning 1),
+       policies as (delete from omicron.policies where layer = 'session' and subject = any (v_sessions::text[]) returning 1)
+  select jsonb_build_object('session_events', (select count(*) from events), 'user_actions', (select count(*) from actions),
+           'policies', (select count(*) from policies)) into v_rows;
+  v_artifacts := omicron.prune_artifacts(v_runners);
+  update omicron.profiles set writer = null where writer = any (v_runners);
+  delete from omicron.runners where id = any (v_runners);
+  get diagnostics v_gone = row_count;
+  delete from omicron.browser_sessions where id = any (v_sessions);
+  return jsonb_build_object('more', coalesce(cardinality(v_looked), 0) = p_most, 'after', v_after,
+    'rows', v_rows || jsonb_build_object('browser_sessions', cardinality(v_sessions), 'runners', v_gone, 'artifacts', v_artifacts));
+end $$;
+
+-- One batch of gone runners that never had a lease. As above.
+create or replace function omicron.prune_runners(p_days integer, p_most integer) returns jsonb
+language plpgsql as $$
+declare
+  v_gone bigint;
+begin
+  if not omicron.may_prune() then
+    return null;
+  end if;
+  delete from omicron.runners where id in (
+    select id from omicron.runners
+     where state = 'gone' and session_id is null and gone_at < clock_timestamp() - make_interval(days => p_days)
+     order by gone_at limit p_most for update skip locked);
+  get diagnostics v_gone = row_count;
+  return jsonb_build_object('more', v_gone = p_most, 'after', null, 'rows', jsonb_build_object('runners', v_gone));
+end $$;
+
 -- acquire.sql
 -- Renews a live lease, or claims a new epoch with a runner of its own; all or nothing. Like every step of the
 -- protocol it locks the session, then the runner, and reads the clock in a statement after the locks: a step that
@@ -953,7 +1092,7 @@ begin
   if s.id is null then
     insert into omicron.browser_sessions (user_id, conversation_id, status, k8s_namespace, provider, epoch, runner_id,
         claim_id, claim_until, starting_since, ttl_seconds, expires_at, ends_at, options, tags, last_used_at)
-      values (p_user, p_conversation, 'starting', p_namespace, p_provider, 1, v_runner,
+      values (p_user, p_conversation, 'starting', p_namespace, p_provider, omicron.first_epoch(p_user, p_conversation), v_runner,
         p_claim, v_now + make_interval(secs => p_claim_seconds), v_now, p_ttl_seconds,
         v_now + make_interval(secs => least(greatest(p_ttl_seconds, p_claim_seconds), p_max_session_seconds)),
         v_now + make_interval(secs => p_max_session_seconds), v_options, coalesce(p_tags, '{}'), v_now)
@@ -1924,7 +2063,8 @@ insert into omicron.migrations (name, digest, declares) values ('0020_pages.sql'
 insert into omicron.migrations (name, digest, declares) values ('0021_redemption_key.sql', '92d9567bbf292b2330a0d49a5b04d271953f7219e6ac08ed804c5de09dd38fa1', NULL);
 insert into omicron.migrations (name, digest, declares) values ('0022_cancelled_calls.sql', '9b823cf3bd2f5d7d79c30486057de053e41ef155248ba2d148f946f2eb5ed455', NULL);
 insert into omicron.migrations (name, digest, declares) values ('0023_user_erasures.sql', '298c8507a0f4e6e6983db415322f88167c2536b20e2bb253a06392170ad48da1', NULL);
-insert into omicron.migrations (name, digest, declares) values ('functions/acquire.sql', '278e86732b0b7376a4c218f67562ba0d915f3d8546a2d5f063ee656bdc169b2d', '{"omicron.acquire(text, text, uuid, uuid, integer, integer, jsonb, jsonb, text, text, text, integer, text, integer, integer, boolean, uuid[])"}');
+insert into omicron.migrations (name, digest, declares) values ('0024_retention.sql', 'b63650f5400f93c8d51f7d2ef12d1a1acc65fb6a76c5fcb221bf11f67201d361', NULL);
+insert into omicron.migrations (name, digest, declares) values ('functions/acquire.sql', '2d2f91f4537c422634902bf1f812be26a60ce0215e5d0a14e914e4d989075e53', '{"omicron.acquire(text, text, uuid, uuid, integer, integer, jsonb, jsonb, text, text, text, integer, text, integer, integer, boolean, uuid[])"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/artifacts.sql', '8dd26c33536852f56fb0dbd87b27038dc359f09c0f6258913906a4930e596e93', '{"omicron.write_artifact(uuid, integer, uuid, text, text, text, bigint, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/claim.sql', 'd610dbb29dc698c8cb3f0bbc1431032e8dfb0133ab81e4d99f5858510f542fb1', '{"omicron.beat_claim(uuid, integer, uuid, integer, integer)","omicron.begin_assignment(uuid, integer, uuid)","omicron.fail_claim(uuid, integer, uuid, text, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/close-lease.sql', '6aa57c545dd7af8ec5b2241d5ca96a4198c1e23462aaa928ff78c2ce717a4f07', '{"omicron.drain_runner(uuid, text)","omicron.close_lease(omicron.browser_sessions, text, text, text)",omicron.expire_lease(omicron.browser_sessions)}');
@@ -1939,6 +2079,7 @@ insert into omicron.migrations (name, digest, declares) values ('functions/may-a
 insert into omicron.migrations (name, digest, declares) values ('functions/policies.sql', '47ce94d7bb82bb5c13abcdf0e3e70e9e86e33819c10004c87953e930d58c3e71', '{"omicron.put_policy(text, text, jsonb)","omicron.policy_of(uuid, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/pool.sql', 'f50591debb37826fa1964f53059704a8065accdf5f6b2fc87f2aa1bad3701dd0', '{omicron.set_capacity(integer),"omicron.give_way(text, text)","omicron.plan_pool(text, text, integer, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/profiles.sql', '84aec400ed3a0d1b260da57238be95ca656339b699f6f269197f2d24e9221fa6', '{"omicron.profile_holder(text, text, uuid)",omicron.profile_in_use(omicron.browser_sessions),"omicron.has_other_profile(omicron.browser_sessions, jsonb)","omicron.make_profile(text, text)","omicron.claim_profile(text, uuid, jsonb)",omicron.profile_closing(omicron.profiles),"omicron.open_profile(omicron.browser_sessions, uuid)","omicron.profile_content(omicron.profiles, integer)","omicron.lease_profile(uuid, integer, uuid)","omicron.written_profile(uuid, integer, uuid)","omicron.begin_objects(uuid, integer, uuid, text[], bigint[], bigint)","omicron.save_refusal(uuid, integer, uuid)","omicron.commit_save(uuid, integer, uuid, text, text, text, bigint, text[], jsonb, integer)","omicron.drop_versions(uuid, integer)","omicron.lease_chunks(uuid, integer, uuid, text[])","omicron.release_profile(uuid, integer, uuid)",omicron.drop_unused_key(text),"omicron.delete_profile(text, text)","omicron.loose_objects(integer, integer)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/prune.sql', '790bc3b806931aa4d2a8b5961bfe9744ca6b8fb5cc4a0db9adb0ee792ef53030', '{omicron.may_prune(),"omicron.floor_place(text, text)","omicron.first_epoch(text, text)","omicron.prune_events(integer, bigint, integer)",omicron.prune_artifacts(uuid[]),"omicron.prune_sessions(integer, jsonb, integer)","omicron.prune_runners(integer, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/redeem.sql', '20581a4c5125a42bc187e162dca213b478a67e946d13d06c9ea52b38e0e81bf7', '{"omicron.redeem(uuid, integer, uuid, uuid, uuid, timestamp with time zone, uuid)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/release.sql', 'b4b93958c185f609606cc271386f5e064182a94b5d18ed0e20904c3181bf18ce', '{"omicron.release_lease(uuid, text, integer)","omicron.released_leases(text, integer)",omicron.end_released(uuid)}');
 insert into omicron.migrations (name, digest, declares) values ('functions/renew.sql', '21b1547a929da93afb62e40d498e36286acfe43db9b1b6acc8d0b22d08312a57', '{"omicron.heartbeat(uuid, text, integer)","omicron.report_activity(uuid, integer, uuid, integer)",omicron.held_ms(omicron.browser_sessions)}');
