@@ -20,7 +20,7 @@ export default defineCase({
     {
       tool: 'browser_wait_for',
       args: { text: 'Never seen' },
-      shows: /browser_action_timeout.*The page does not show \\"Never seen\\"/,
+      shows: /browser_action_timeout.*The page does not show "Never seen"/,
       hides: /Call log/,
     },
   ],

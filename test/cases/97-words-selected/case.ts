@@ -12,6 +12,6 @@ export default defineCase({
     select('#text', 'quick brown', [/Selected: "quick brown"/, /Let go over: quick brown/]),
     select('#text', 'fox jumps over the lazy dog, and', /Selected: "fox jumps over the lazy dog, and"/),
     select('#field', 'customer', /Selected: "customer"/),
-    select('#text', 'purple', /does not show the words \\"purple\\"/),
+    select('#text', 'purple', /does not show the words "purple"/),
   ],
 });
