@@ -13,6 +13,21 @@ export function parseSeconds(text: string): number {
   return Number(text);
 }
 
+/** `1280x720`. */
+export function parseViewport(text: string): { width: number; height: number } {
+  const [, width, height] = /^(\d+)x(\d+)$/.exec(text) ?? [];
+  if (width === undefined) throw new InvalidArgumentError('It must be WIDTHxHEIGHT, e.g. 1280x720.');
+  return { width: Number(width), height: Number(height) };
+}
+
+/** `47.37,8.54`, or with metres of accuracy `47.37,8.54,20`. */
+export function parsePosition(text: string): { latitude: number; longitude: number; accuracy?: number } {
+  if (!/^-?\d+(\.\d+)?,-?\d+(\.\d+)?(,\d+(\.\d+)?)?$/.test(text))
+    throw new InvalidArgumentError('It must be LATITUDE,LONGITUDE or LATITUDE,LONGITUDE,METRES.');
+  const [latitude = 0, longitude = 0, accuracy] = text.split(',').map(Number);
+  return { latitude, longitude, ...(accuracy !== undefined && { accuracy }) };
+}
+
 /** An option that may be repeated. */
 export const collectOption = (text: string, before: string[] = []): string[] => [...before, text];
 

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { HIBERNATE } from './hibernation.ts';
 import { epoch } from './lease-key.ts';
 import { KEEP_PAGES } from './page-names.ts';
+import { pageOptions } from './page-options.ts';
 import { credentialTarget } from './policy/credential-target.ts';
 import { effectivePolicy } from './policy/document.ts';
 import { leaseProfile, profileCheckRequest } from './profile.ts';
@@ -31,6 +32,7 @@ export const runnerOptions = z.object({
   profile: leaseProfile.optional(),
   /** Left out: never. */
   hibernate: z.enum(HIBERNATE).exclude(['never']).optional(),
+  ...pageOptions.shape,
 });
 export type RunnerOptions = z.infer<typeof runnerOptions>;
 

@@ -5,6 +5,7 @@ import type { EventKind } from './event-kinds.ts';
 import { HIBERNATE } from './hibernation.ts';
 import { epoch } from './lease-key.ts';
 import { KEEP_PAGES } from './page-names.ts';
+import { pageOptions } from './page-options.ts';
 import { PROFILE_FORMS, PROFILE_MODES, profileName } from './profile.ts';
 import { SESSION_STATES } from './states.ts';
 import { isStorable } from './storable.ts';
@@ -123,6 +124,7 @@ export const getOrCreateRequest = z
      * A live lease keeps its own.
      */
     hibernate: z.enum(HIBERNATE).optional(),
+    ...pageOptions.shape,
   })
   .meta({ id: 'GetOrCreateRequest' });
 export type GetOrCreateRequest = z.infer<typeof getOrCreateRequest>;

@@ -1,5 +1,6 @@
 import { type AssignAnswer, type Assignment, assignmentClaims } from '../contract/assignment.ts';
 import { AUDIENCES } from '../contract/names.ts';
+import { pageOptions } from '../contract/page-options.ts';
 import { OmicronError } from '../contract/problem.ts';
 import { verifyControllerToken } from '../contract/tokens.ts';
 import { type ServedLease, serveLease } from './lease/lease.ts';
@@ -121,7 +122,9 @@ async function prepareLease(
 ): Promise<Prepared> {
   const { controller, clock } = options;
   const { own } = state;
-  const redeemed = await redeemAssignment(controller, token, signal, clock);
+  const page = pageOptions.parse(assignment.options);
+  const adapting = Object.keys(page).length === 0 ? undefined : own.adapt(page);
+  const [redeemed] = await Promise.all([redeemAssignment(controller, token, signal, clock), adapting]);
   state.hibernates = redeemed.hibernates;
   const leaseRedactor = redactor(redeemed.secrets);
   const texts = longTexts(leaseRedactor);

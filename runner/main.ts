@@ -86,10 +86,11 @@ const runner = createRunner({
   runnerId: settings.runnerId,
   keys: settings.controllerKeys,
   controller,
-  async launch(userDataDir) {
+  async launch(userDataDir, context) {
     if (remote !== undefined) return connectRemoteBrowser(remote, userDataDir);
     return launchBrowser({
       userDataDir,
+      context,
       executable: executableOrThrow(settings.chromiumPath),
       sandbox: settings.chromiumSandbox,
       tempDir: userDataDir === undefined ? temp.path : temp.profile,

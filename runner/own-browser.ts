@@ -1,4 +1,7 @@
+import type { PageOptions } from '../contract/page-options.ts';
+import { OmicronError } from '../contract/problem.ts';
 import type { RunnerBrowser } from './browser/browser.ts';
+import { type ContextOptions, contextOptions } from './browser/context-options.ts';
 import { guardPages } from './browser/page-guard.ts';
 import { type BrowserWork, browserWork } from './calls/browser-work.ts';
 import type { RunnerOptions } from './runner-options.ts';
@@ -9,6 +12,8 @@ export interface OwnBrowser {
   readonly work: BrowserWork | undefined;
   /** Launches the browser, and runs once all that the first call of an agent needs. */
   launch(): Promise<void>;
+  /** Gives pages what the lease asks for: a warm browser has its context already, so that another one takes its place. */
+  adapt(options: PageOptions): Promise<void>;
   /** A browser takes its folder when it is launched, so that a complete profile needs another one than the warm one. */
   restart(userDataDir: string, prepare: (browser: RunnerBrowser) => Promise<void>): Promise<RunnerBrowser>;
 }
@@ -23,6 +28,7 @@ interface OwnBrowserOptions extends Pick<RunnerOptions, 'launch' | 'warmUp' | 'f
 export function ownBrowser({ launch, warmUp, filesDir, log, onGone, signal }: OwnBrowserOptions): OwnBrowser {
   let browser: RunnerBrowser | undefined;
   let work: BrowserWork | undefined;
+  let adapted: ContextOptions | undefined;
 
   function watch(launched: RunnerBrowser): void {
     void launched.gone.then(() => {
@@ -46,11 +52,22 @@ export function ownBrowser({ launch, warmUp, filesDir, log, onGone, signal }: Ow
       work = await workIn(browser);
       watch(browser);
     },
+    async adapt(options) {
+      const warm = browser;
+      if (warm === undefined) return;
+      try {
+        adapted = contextOptions(options, await warm.userAgent());
+        await warm.replaceContext(adapted);
+      } catch (cause) {
+        throw new OmicronError('runner_start_failed', 'The browser does not take the options of its pages.', { cause });
+      }
+      work = await workIn(warm);
+    },
     async restart(userDataDir, prepare) {
       const warm = browser;
       browser = undefined; // its end is no crash
       const closed = warm?.close();
-      const launched = await launch(userDataDir);
+      const launched = await launch(userDataDir, adapted);
       browser = launched;
       watch(launched);
       if (signal.aborted) await launched.close();

@@ -3,10 +3,11 @@ import type { BrowserSessions } from '../../client/browser-sessions.ts';
 import { SNAPSHOTS, type Snapshot, TOOLSETS, type Toolset } from '../../contract/assignment.ts';
 import { HIBERNATE, type Hibernate } from '../../contract/hibernation.ts';
 import { KEEP_PAGES, type KeepPages } from '../../contract/page-names.ts';
+import { COLOR_SCHEMES, type PageOptions, PERMISSIONS } from '../../contract/page-options.ts';
 import { PROFILE_FORMS, PROFILE_MODES, type ProfileForm } from '../../contract/profile.ts';
 import type { SessionEvent, Tags } from '../../contract/session.ts';
 import { SESSION_STATES, type SessionState } from '../../contract/states.ts';
-import { parseCount, parseSeconds, tagOption } from '../arguments.ts';
+import { parseCount, parsePosition, parseSeconds, parseViewport, tagOption } from '../arguments.ts';
 import { type Cli, connectController } from '../connect.ts';
 import { findSession, type SessionName, sessionName, withSessionName } from '../find-session.ts';
 import { userActionCommands } from './user-actions.ts';
@@ -14,7 +15,7 @@ import { userActionCommands } from './user-actions.ts';
 /** `session ...`. */
 export function sessionCommands(program: Command, cli: Cli): void {
   const session = program.command('session').description('manage sessions');
-  session
+  const start = session
     .command('start')
     .description('lease the browser of a conversation; the lease ends when it is unused for its time to live')
     .requiredOption('--user <id>', 'user id')
@@ -44,6 +45,7 @@ export function sessionCommands(program: Command, cli: Cli): void {
     .option('--require-credentials', 'fail when the user has no stored credential')
     .option('--show-token', "show the lease's bearer token")
     .action(options => startSession(cli, options));
+  withPageOptions(start);
   session
     .command('list')
     .description('list sessions, newest first')
@@ -68,6 +70,19 @@ export function sessionCommands(program: Command, cli: Cli): void {
   userActionCommands(session, cli);
 }
 
+/** Options that pages see. */
+const withPageOptions = (command: Command): Command =>
+  command
+    .option('--viewport <size>', 'size of pages in CSS pixels (default 1920x1080)', parseViewport)
+    .option('--locale <tag>', 'language of pages, e.g. de-CH (default en-US)')
+    .option('--timezone <name>', "time zone, e.g. Europe/Zurich (default: the runner's)")
+    .addOption(new Option('--color-scheme <scheme>', 'colour scheme (default light)').choices(COLOR_SCHEMES))
+    .option('--geolocation <position>', 'latitude,longitude or latitude,longitude,metres', parsePosition)
+    .option('--user-agent-suffix <token>', "text after the browser's user agent, e.g. ExampleAgent/1.0")
+    .addOption(
+      new Option('--permissions <names...>', 'permissions of every site; all others are denied').choices(PERMISSIONS),
+    );
+
 interface StartOptions {
   user: string;
   conversation: string;
@@ -86,6 +101,13 @@ interface StartOptions {
   credentials: boolean;
   requireCredentials?: boolean;
   showToken?: boolean;
+  viewport?: PageOptions['viewport'];
+  locale?: string;
+  timezone?: string;
+  colorScheme?: PageOptions['color_scheme'];
+  geolocation?: PageOptions['geolocation'];
+  userAgentSuffix?: string;
+  permissions?: PageOptions['permissions'];
 }
 
 /** Leases a browser and leaves it to its time to live. The token is hidden unless asked for. */
@@ -108,6 +130,13 @@ async function startSession(cli: Cli, options: StartOptions): Promise<void> {
     tags: options.tag,
     credentials: options.credentials,
     requireCredentials: options.requireCredentials,
+    viewport: options.viewport,
+    locale: options.locale,
+    timezone: options.timezone,
+    colorScheme: options.colorScheme,
+    geolocation: options.geolocation,
+    userAgentSuffix: options.userAgentSuffix,
+    permissions: options.permissions,
     signal: cli.signal,
   });
   const { sessionId, epoch, mcpUrl, headers, expiresAt, endsAt } = lease;

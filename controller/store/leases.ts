@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { RunnerOptions } from '../../contract/assignment.ts';
 import type { Hibernate } from '../../contract/hibernation.ts';
+import { type PageOptions, pageOptions } from '../../contract/page-options.ts';
 import type { EndReason, GetOrCreateRequest } from '../../contract/session.ts';
 import type { Database } from '../ports/database.ts';
 import { callFunction, callRows } from './call.ts';
@@ -26,6 +27,7 @@ export interface Acquisition {
     | 'profile_tabs'
     | 'profile_switch'
     | 'hibernate'
+    | keyof PageOptions
   >;
   /** Names this call; a repeated call finds its own claim again. */
   claimId: string;
@@ -189,6 +191,7 @@ export function sqlLeases(database: Database, rules: LeaseRules): Leases {
         ...(snapshot && { snapshot }),
         ...(keep_pages && { keep_pages }),
         ...(hibernate !== 'never' && { hibernate }),
+        ...pageOptions.parse(request),
       };
       // null: none, where a hibernated session would keep its own
       const profile = name === undefined ? {} : { profile: name && { name, mode, form, ...(tabs && { tabs }) } };

@@ -12,6 +12,7 @@ import { readProcessTree } from '../../process/process-tree.ts';
 import { realClock } from '../../time/clock.ts';
 import { type BrowserEnd, type EndRecord, recordEnd } from './browser-end.ts';
 import { launchGated } from './browser-pipe.ts';
+import { type ContextOptions, DEFAULT_CONTEXT } from './context-options.ts';
 import { type CancelledDownload, downloadJudge } from './downloads.ts';
 import { eventGate } from './event-gate.ts';
 import { browserLauncher, LOG_FLAGS } from './launcher.ts';
@@ -20,21 +21,25 @@ import { type MemoryVerdict, watchMemory } from './memory-watch.ts';
 import { browserPause, type Pause } from './pause.ts';
 import { type RunnerMemoryOptions, watchRunnerMemory } from './runner-memory.ts';
 
-/** Size of the page and of its recording (O12). */
-export const VIEWPORT = { width: 1920, height: 1080 } as const;
-
 /** A browser that does not answer the version request in this time hangs. */
 const PROTOCOL_MS = 1_500;
 const CLOSE_MS = 3_000;
 
 export interface RunnerBrowser {
-  /** The lease's context. */
+  /** The lease's context; another one after `replaceContext`. */
   readonly context: BrowserContext;
   /** Chromium's major version. */
   readonly major: number;
   readonly pause: Pause;
   /** Another context with one blank page, for the caller to close. */
   newContext(): Promise<BrowserContext>;
+  /**
+   * Closes the lease's context after one with these options was made: Playwright takes them at the start of a context alone. Not for one
+   * that keeps its data in a folder.
+   */
+  replaceContext(options: ContextOptions): Promise<void>;
+  /** The user agent that sites see unless a context has another. */
+  userAgent(): Promise<string>;
   /** Resolves when the browser process has ended, for whatever reason. */
   readonly gone: Promise<void>;
   isGone(): boolean;
@@ -77,6 +82,7 @@ export interface BrowserOptions {
   readonly limits?: BrowserLimits;
   /** Folder in which the context keeps the data of sites; without one it keeps that in memory. */
   readonly userDataDir?: string | undefined;
+  readonly context?: ContextOptions | undefined;
   /** Bytes that sites may keep there; unless told, what a profile may take. */
   readonly storedBytesMax?: number;
 }
@@ -123,9 +129,10 @@ export async function launchBrowser(options: BrowserOptions): Promise<RunnerBrow
     handleSIGHUP: false,
     timeout: 30_000,
   };
+  const { context: start = DEFAULT_CONTEXT } = options;
   const launch = async () => {
     if (options.userDataDir === undefined) return { browser: await chromium.launch(settings) };
-    const context = await chromium.launchPersistentContext(options.userDataDir, { ...settings, viewport: VIEWPORT });
+    const context = await chromium.launchPersistentContext(options.userDataDir, { ...settings, ...start });
     const browser = context.browser();
     if (browser === null) throw new Error('the context has no browser');
     return { browser, context };
@@ -141,26 +148,29 @@ export async function launchBrowser(options: BrowserOptions): Promise<RunnerBrow
   launcher.started();
   const { promise: gone, resolve } = Promise.withResolvers<void>();
   browser.once('disconnected', () => resolve());
-  const newContext = async (): Promise<BrowserContext> => {
-    const context = await browser.newContext({ viewport: VIEWPORT });
-    await context.newPage();
-    return context;
-  };
-  const context = kept ?? (await newContext());
-  await grantPermissions(context);
+  let context = kept ?? (await contextOf(browser, start));
   const protocol = await protocolGate(browser);
   await traffic.connect(browser, kept === undefined ? await contextId(context) : undefined);
   const pause = browserPause(launcher.pid);
   const memory = boundMemory(launcher.pid() ?? 0, limits, gone, { ...traffic, onStopped: record.onStopped });
   return {
-    context,
+    get context() {
+      return context;
+    },
     major: Number.parseInt(browser.version(), 10),
     pause,
     stops: traffic.stops,
     whyStopped: () => memory.whyStopped() ?? traffic.whyStopped(),
     whyEnded: memory.whyEnded,
     end: () => gone.then(record.read),
-    newContext,
+    newContext: () => contextOf(browser, DEFAULT_CONTEXT),
+    async replaceContext(chosen) {
+      const before = context;
+      context = await contextOf(browser, chosen);
+      traffic.ofContext(await contextId(context));
+      await before.close();
+    },
+    userAgent: () => userAgentOf(browser),
     gone,
     isGone: () => !browser.isConnected(),
     async gates() {
@@ -180,11 +190,19 @@ export async function launchBrowser(options: BrowserOptions): Promise<RunnerBrow
   };
 }
 
-/**
- * A button that copies works, as for a person; what a page puts there is text and pictures. Everything else that a page asks for is refused at
- * once: no prompt is shown.
- */
-const grantPermissions = (context: BrowserContext): Promise<void> => context.grantPermissions(['clipboard-write']);
+/** A context with one blank page. */
+async function contextOf(browser: Browser, options: ContextOptions): Promise<BrowserContext> {
+  const context = await browser.newContext(options);
+  await context.newPage();
+  return context;
+}
+
+export async function userAgentOf(browser: Browser): Promise<string> {
+  const session = await browser.newBrowserCDPSession();
+  const { userAgent } = await session.send('Browser.getVersion');
+  await session.detach();
+  return userAgent;
+}
 
 const PAUSED = { ok: true, detail: 'paused; it was there before' };
 
@@ -199,6 +217,7 @@ function boundTraffic(limits: BrowserLimits, downloads: string, onStopped: EndRe
   let closeTarget: ((targetId: string) => void) | undefined;
   let cancel: ((download: CancelledDownload) => void) | undefined;
   let stopped: (StoppedRenderer & { atMs: number }) | undefined;
+  let browserContextId: string | undefined;
   const stop = ({ id, type }: { id: string; type: string }, why: string) => {
     stopped = { why, stored: false, atMs: realClock.nowMs() };
     onStopped(`a ${type}: ${why}`);
@@ -231,7 +250,11 @@ function boundTraffic(limits: BrowserLimits, downloads: string, onStopped: EndRe
       const loudest = gate.stopLoudest();
       if (loudest !== undefined) stop(loudest, why);
     },
-    async connect(browser: Browser, browserContextId: string | undefined) {
+    ofContext(id: string | undefined) {
+      browserContextId = id;
+    },
+    async connect(browser: Browser, id: string | undefined) {
+      browserContextId = id;
       const session = await browser.newBrowserCDPSession();
       closeTarget = targetId => void session.send('Target.closeTarget', { targetId }).catch(() => undefined);
       cancel = ({ guid, last }) => {

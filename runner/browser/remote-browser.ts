@@ -2,7 +2,8 @@ import { EventEmitter } from 'node:events';
 import { type Browser, type BrowserContext, chromium } from 'playwright-core';
 import { OmicronError } from '../../contract/problem.ts';
 import { within } from '../../time/within.ts';
-import { protocolGate, type RunnerBrowser, VIEWPORT } from './browser.ts';
+import { protocolGate, type RunnerBrowser, userAgentOf } from './browser.ts';
+import { type ContextOptions, DEFAULT_CONTEXT } from './context-options.ts';
 import type { Pause } from './pause.ts';
 
 const CONNECT_MS = 30_000;
@@ -21,17 +22,26 @@ export async function connectRemoteBrowser(cdpUrl: string, userDataDir?: string)
   });
   const { promise: gone, resolve } = Promise.withResolvers<void>();
   browser.once('disconnected', () => resolve());
-  const newContext = async (): Promise<BrowserContext> => {
-    const context = await browser.newContext({ viewport: VIEWPORT, acceptDownloads: false });
+  const newContext = async (options: ContextOptions = DEFAULT_CONTEXT): Promise<BrowserContext> => {
+    const context = await browser.newContext({ ...options, acceptDownloads: false });
     await context.newPage();
     return context;
   };
   const protocol = await protocolGate(browser);
+  let context = await newContext();
   return {
-    context: await newContext(),
+    get context() {
+      return context;
+    },
     major: Number.parseInt(browser.version(), 10),
     pause: NEVER_PAUSED,
-    newContext,
+    newContext: () => newContext(),
+    async replaceContext(options) {
+      const before = context;
+      context = await newContext(options);
+      await before.close();
+    },
+    userAgent: () => userAgentOf(browser),
     gone,
     isGone: () => !browser.isConnected(),
     gates: async () => ({ process: connectionHealth(browser), protocol: await protocol() }),

@@ -1,6 +1,6 @@
 import type { BrowserContext, Page } from 'playwright-core';
 import type { Clock } from '../../time/clock.ts';
-import { VIEWPORT } from '../browser/browser.ts';
+import { VIEWPORT } from '../browser/context-options.ts';
 import { captureVisible } from '../browser/visible-picture.ts';
 import type { Pictures } from '../secrecy/pictures.ts';
 import { guardedFrames } from './guarded-frames.ts';

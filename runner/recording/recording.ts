@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';
 import { UPLOAD_ORDER_FILE } from '../../contract/reports.ts';
 import type { Clock } from '../../time/clock.ts';
-import { VIEWPORT } from '../browser/browser.ts';
+import { VIEWPORT } from '../browser/context-options.ts';
 import type { Captures } from '../capture/captures.ts';
 import type { Picture } from '../capture/picture.ts';
 import { videoFile } from './ffmpeg.ts';

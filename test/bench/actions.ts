@@ -11,7 +11,7 @@ import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { chromium, type Page } from 'playwright-core';
 import { ENV } from '../../contract/names.ts';
 import { findTools, toolsEnvironment } from '../../local/machine-tools.ts';
-import { VIEWPORT } from '../../runner/browser/browser.ts';
+import { VIEWPORT } from '../../runner/browser/context-options.ts';
 import { type LeasedRunner, startLease } from '../runner/start-lease.ts';
 import { machine, percentiles, ratio, writeSections } from './figures.ts';
 

@@ -31,6 +31,9 @@ it.each([
   ['session start --user u --conversation c --toolset all', 'playwright, core, compat, both'],
   ['session start --user u --conversation c --ttl soon', '--ttl'],
   ['session start --user u', '--conversation'],
+  ['session start --user u --conversation c --viewport wide', '1280x720'],
+  ['session start --user u --conversation c --geolocation Bern', 'LATITUDE,LONGITUDE'],
+  ['session start --user u --conversation c --permissions camera', 'clipboard-read'],
   ['session answer s a maybe', 'done, declined'],
   ['session show --user u', '--conversation'],
   ['policy show --user u --session s', '--session'],
@@ -63,6 +66,22 @@ it('starts a session with what its options say', async () => {
     tags: { a: '1', b: '2=3' },
     credentials: true,
     require_credentials: true,
+  });
+});
+
+it('starts a session with options that its pages see', async () => {
+  controller.answerNext(ready());
+  const line = 'session start --user u --conversation c --viewport 800x600 --locale de-CH --timezone Europe/Zurich';
+  const rest = '--color-scheme dark --geolocation -33.5,151.2,20 --permissions geolocation notifications';
+  expect((await run(`${line} ${rest} --user-agent-suffix Example/1`)).code).toBe(0);
+  expect(controller.seen[0]?.body).toMatchObject({
+    viewport: { width: 800, height: 600 },
+    locale: 'de-CH',
+    timezone: 'Europe/Zurich',
+    color_scheme: 'dark',
+    geolocation: { latitude: -33.5, longitude: 151.2, accuracy: 20 },
+    user_agent_suffix: 'Example/1',
+    permissions: ['geolocation', 'notifications'],
   });
 });
 

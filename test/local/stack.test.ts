@@ -90,6 +90,29 @@ describe('the local stack', () => {
     expect(kinds).toEqual(expect.arrayContaining(['session.ready', 'tool.call', 'session.ended', 'artifact.stored']));
   });
 
+  it('[E4] hands a lease the options that its pages see, from its request to the page', async () => {
+    const page = {
+      locale: 'fr-CA',
+      timezone: 'America/Toronto',
+      colorScheme: 'dark',
+      userAgentSuffix: 'Example/1',
+    } as const;
+    const viewport = { width: 1024, height: 700 };
+    const request = { userId: 'ada', conversationId: 'page options', recordVideo: false, viewport, ...page };
+    await using lease = await sessions.acquire(request);
+    await using browser = await connectMcpBrowser(lease);
+    await browser.call('browser_navigate', { url: site.url });
+    const seen = `() => [navigator.language, Intl.DateTimeFormat().resolvedOptions().timeZone, navigator.userAgent.split(' ').at(-1),
+      matchMedia('(prefers-color-scheme: dark)').matches, innerWidth, innerHeight]`;
+    expect(await browser.evaluate(seen)).toEqual(['fr-CA', 'America/Toronto', 'Example/1', true, 1024, 700]);
+    const spoilt = { ...request, conversationId: 'other', timezone: 'Mars/Olympus' };
+    await expect(sessions.acquire(spoilt)).rejects.toMatchObject({
+      code: 'invalid_request',
+      message: expect.stringContaining('timezone'),
+    });
+    await lease.end();
+  });
+
   it('gives a conversation its browser again, and hides it from another user', async () => {
     const request = { userId: 'ada', conversationId: 'again', recordVideo: false };
     const lease = await sessions.acquire(request);

@@ -97,6 +97,28 @@ describe('a complete profile on real browsers', () => {
     expect(versions.map(({ form }) => form)).toContain('complete');
   });
 
+  it('gives pages the options of the lease, in the browser that was started again for its files', async () => {
+    const request = {
+      userId: 'ada',
+      conversationId: 'page options',
+      profile: 'abroad',
+      profileForm: 'complete',
+    } as const;
+    const lease = await sessions.acquire({
+      ...request,
+      recordVideo: false,
+      locale: 'pt-BR',
+      userAgentSuffix: 'Example/1',
+    });
+    {
+      await using browser = await connectMcpBrowser(lease);
+      await browser.goto(`${site.url}/blank`);
+      const seen = "() => [navigator.language, navigator.userAgent.split(' ').at(-1), innerWidth]";
+      expect(await browser.evaluate(seen)).toEqual(['pt-BR', 'Example/1', 1920]);
+    }
+    await lease.end();
+  });
+
   it(`holds the last whole version through ${KILLS} runners that are killed while they save`, {
     timeout: 60_000 + KILLS * 60_000,
   }, async () => {

@@ -12,6 +12,7 @@ import { leaseKey } from '../../../contract/lease-key.ts';
 import type { LiveRole, LiveTokenClaims } from '../../../contract/live.ts';
 import { AUDIENCES } from '../../../contract/names.ts';
 import type { KeepPages } from '../../../contract/page-names.ts';
+import type { PageOptions } from '../../../contract/page-options.ts';
 import type { EffectivePolicy } from '../../../contract/policy/document.ts';
 import { OmicronError } from '../../../contract/problem.ts';
 import {
@@ -82,6 +83,7 @@ export interface AssignmentOptions {
   toolset?: Toolset;
   snapshot?: Snapshot;
   keepPages?: KeepPages;
+  page?: PageOptions;
   audience?: string;
   jti?: string;
   signWith?: 'controller' | 'stranger';
@@ -139,14 +141,23 @@ export async function fakeRunnerRoutes() {
       const lease = { session_id: randomUUID(), epoch: 1, runner_id: runnerId };
       sessionId = lease.session_id;
       const token = mcpToken(derivation, lease);
-      const { audience, recordVideo = false, toolset, snapshot, keepPages, jti = randomUUID(), signWith } = options;
+      const {
+        audience,
+        recordVideo = false,
+        toolset,
+        snapshot,
+        keepPages,
+        page,
+        jti = randomUUID(),
+        signWith,
+      } = options;
       const claims: Assignment = {
         ...lease,
         claim_id: randomUUID(),
         boot_id: bootId,
         user_id: 'ada',
         jti,
-        options: { record_video: recordVideo, toolset, snapshot, keep_pages: keepPages },
+        options: { record_video: recordVideo, toolset, snapshot, keep_pages: keepPages, ...page },
         mcp_token_sha256: sha256Hex(token),
         artifacts_prefix: `pw-videos/test/${lease.session_id}/1-${runnerId}/`,
       };

@@ -232,6 +232,17 @@ class CredentialList(TypedDict):
     sites: list[Site]
 
 
+class Viewport(TypedDict):
+    width: int
+    height: int
+
+
+class Geolocation(TypedDict):
+    latitude: float
+    longitude: float
+    accuracy: NotRequired[float]
+
+
 class GetOrCreateRequest(TypedDict):
     user_id: str
     conversation_id: str
@@ -251,6 +262,13 @@ class GetOrCreateRequest(TypedDict):
     profile_tabs: NotRequired[bool]
     profile_switch: NotRequired[bool]
     hibernate: NotRequired[Literal["never", "node", "expiry"]]
+    viewport: NotRequired[Viewport]
+    locale: NotRequired[str]
+    timezone: NotRequired[str]
+    color_scheme: NotRequired[Literal["light", "dark"]]
+    geolocation: NotRequired[Geolocation]
+    user_agent_suffix: NotRequired[str]
+    permissions: NotRequired[list[Literal["clipboard-read", "clipboard-write", "geolocation", "notifications"]]]
 
 
 class HeartbeatAnswer(TypedDict):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Literal, cast
 
@@ -43,6 +43,8 @@ Snapshot = Literal["changes", "full", "none", "playwright"]
 KeepPages = Literal["none", "last", "calls"]
 Hibernate = Literal["never", "node", "expiry"]
 McpAuth = Literal["header", "url"]
+ColorScheme = Literal["light", "dark"]
+Permission = Literal["clipboard-read", "clipboard-write", "geolocation", "notifications"]
 ProfileMode = Literal["read-write", "read-only"]
 LiveRole = Literal["view", "control"]
 ProfileForm = Literal["light", "complete"]
@@ -98,6 +100,13 @@ class AsyncBrowserSessions:
         profile_tabs: bool | None = None,
         profile_switch: bool | None = None,
         require_credentials: bool | None = None,
+        viewport: wire.Viewport | None = None,
+        locale: str | None = None,
+        timezone: str | None = None,
+        color_scheme: ColorScheme | None = None,
+        geolocation: wire.Geolocation | None = None,
+        user_agent_suffix: str | None = None,
+        permissions: Sequence[Permission] | None = None,
         wait_seconds: float | None = None,
         on_lost: OnLost | None = None,
     ) -> AsyncLease:
@@ -126,6 +135,13 @@ class AsyncBrowserSessions:
             "profile_tabs": profile_tabs,
             "profile_switch": profile_switch,
             "require_credentials": require_credentials,
+            "viewport": viewport,
+            "locale": locale,
+            "timezone": timezone,
+            "color_scheme": color_scheme,
+            "geolocation": geolocation,
+            "user_agent_suffix": user_agent_suffix,
+            "permissions": permissions,
         }
         body = {name: value for name, value in request.items() if value is not None}
 
@@ -157,6 +173,13 @@ class AsyncBrowserSessions:
         profile_tabs: bool | None = None,
         profile_switch: bool | None = None,
         require_credentials: bool | None = None,
+        viewport: wire.Viewport | None = None,
+        locale: str | None = None,
+        timezone: str | None = None,
+        color_scheme: ColorScheme | None = None,
+        geolocation: wire.Geolocation | None = None,
+        user_agent_suffix: str | None = None,
+        permissions: Sequence[Permission] | None = None,
         wait_seconds: float | None = None,
         on_lost: OnLost | None = None,
     ) -> AsyncConnectedBrowser:
@@ -179,6 +202,13 @@ class AsyncBrowserSessions:
             profile_tabs=profile_tabs,
             profile_switch=profile_switch,
             require_credentials=require_credentials,
+            viewport=viewport,
+            locale=locale,
+            timezone=timezone,
+            color_scheme=color_scheme,
+            geolocation=geolocation,
+            user_agent_suffix=user_agent_suffix,
+            permissions=permissions,
             wait_seconds=wait_seconds,
             on_lost=on_lost,
         )
