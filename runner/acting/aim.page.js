@@ -1,6 +1,6 @@
 // Called with the elements of a target: scrolls the first to where a person sees it, and tells where a hand meets it. `near` and `at` are
 // points of the page's viewport, null where they cannot be known; `isThrough`: a clear layer of the same card lies over it, which a person
-// does not see and clicks.
+// does not see and clicks; `isOption`: it is an option of a closed list, which the browser draws itself.
 ([element]) => {
   const NEAR = 3;
   /** A layer over nearly all that is seen is no part of a card: it waits for a click beside what it holds back. */
@@ -9,7 +9,10 @@
   if (!element?.getClientRects) return null;
   element.scrollIntoViewIfNeeded();
   const rect = [...element.getClientRects()].find(({ width, height }) => width * height > 1);
-  if (!rect) return null;
+  if (!rect)
+    return element.localName === 'option' && element.closest('select')
+      ? { at: null, near: null, isThrough: false, isOption: true }
+      : null;
   const [left, right] = [Math.max(rect.left, 0), Math.min(rect.right, innerWidth)];
   const [top, bottom] = [Math.max(rect.top, 0), Math.min(rect.bottom, innerHeight)];
   if (right - left < 1 || bottom - top < 1) return null;

@@ -16,6 +16,8 @@ const aim = z.object({
   near: point.nullable(),
   /** A clear layer of the same card lies over the target: a person, who does not see it, clicks it. */
   isThrough: z.boolean(),
+  /** An option of a closed list, which the browser draws itself: nothing can be clicked. */
+  isOption: z.boolean().default(false),
 });
 /** The place at which a hand meets a target. */
 export type Aim = z.infer<typeof aim>;

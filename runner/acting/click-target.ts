@@ -3,11 +3,13 @@ import type { ElementHandle, Locator, Page } from 'playwright-core';
 import { within } from '../../time/within.ts';
 import { pageFunction } from '../browser/page-script.ts';
 import { textResult } from '../results/result.ts';
+import { actUnlessHindered, PRESSED } from './act-unless-hindered.ts';
 import { type Aim, aimAt } from './aim.ts';
 import { at, drawnBox } from './drawn-box.ts';
 import { existing } from './target.ts';
 
-export type ClickOptions = NonNullable<Parameters<Locator['click']>[0]>;
+/** `timeout` in milliseconds. */
+export type ClickOptions = NonNullable<Parameters<Locator['click']>[0]> & { readonly timeout: number };
 
 /** An element that still moves then never stands still: a person clicks it on its way. */
 const MOVES_MS = 1_200;
@@ -23,6 +25,7 @@ export async function clickTarget(
   find: (page: Page, target: string) => Promise<Locator> = existing,
 ): Promise<CallToolResult | undefined> {
   const [found, drawn, aim] = await Promise.all([find(page, target), drawnBox(page, target), aimAt(page, target)]);
+  if (aim?.isOption === true) return chooseOption(found, options.timeout);
   const isThrough = drawn === undefined && aim?.isThrough === true;
   const wanted = { ...options, ...at(drawn), ...(isThrough && { force: true }) };
   await Promise.all([
@@ -32,6 +35,12 @@ export async function clickTarget(
   return isThrough ? textResult(LAYER) : undefined;
 }
 
+/** A person clicks the list first. */
+async function chooseOption(option: Locator, timeout: number): Promise<undefined> {
+  const index = await option.evaluate(element => (element as unknown as { index: number }).index); // an option has it
+  await option.locator('xpath=ancestor::select[1]').selectOption({ index }, { timeout });
+}
+
 /** The first movement, which ends beside the point: not awaited, it comes before that of a click, which waits until the element stands still. */
 export async function approach(page: Page, aim: Aim | undefined): Promise<void> {
   if (aim?.near) await page.mouse.move(aim.near.x, aim.near.y).catch(() => undefined);
@@ -39,9 +48,13 @@ export async function approach(page: Page, aim: Aim | undefined): Promise<void> 
 
 async function clickOnce(
   element: Locator | ElementHandle,
-  { isDouble = false, ...options }: ClickOptions & { readonly isDouble?: boolean },
+  { isDouble = false, timeout, ...options }: ClickOptions & { readonly isDouble?: boolean },
 ): Promise<void> {
-  const click = (how: ClickOptions) => (isDouble ? element.dblclick(how) : element.click(how));
+  const click = (how: Omit<ClickOptions, 'timeout'>) =>
+    actUnlessHindered(ms => {
+      const bounded = { ...how, timeout: ms };
+      return isDouble ? element.dblclick(bounded) : element.click(bounded);
+    }, timeout);
   const moving = new AbortController();
   const timer = setTimeout(async () => {
     if (await isMoving(element)) moving.abort();
@@ -55,9 +68,6 @@ async function clickOnce(
     clearTimeout(timer);
   }
 }
-
-/** In the log of a click that has begun to press. */
-const PRESSED = /performing (?:dbl)?click action/;
 
 const isMoving = async (element: Pick<ElementHandle, 'evaluate'>): Promise<boolean> =>
   (await within(element.evaluate(MOVED), LOOK_MS)) === true;

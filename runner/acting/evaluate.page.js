@@ -12,7 +12,7 @@ async (value, element) => {
   const simple = each => {
     if (typeof each === 'bigint') return `${each}n`;
     if (typeof each === 'symbol') return `<${String(each)}>`;
-    if (typeof each === 'function') return `<function ${each.name}>`;
+    if (typeof each === 'function') return `<function${each.name && ` ${each.name}`}>`;
     if (typeof each === 'number' && !Number.isFinite(each)) return `<${each}>`;
     if (each === window) return 'ref: <Window>';
     if (each === document) return 'ref: <Document>';
@@ -82,6 +82,7 @@ async (value, element) => {
   // A value alone stands without quotation marks: it is no text.
   if (typeof result === 'bigint') return `${result}n`;
   if (typeof result === 'number' && !Number.isFinite(result)) return String(result);
-  if (typeof result === 'function' || typeof result === 'symbol' || result === undefined) return undefined;
+  if (typeof result === 'function' || typeof result === 'symbol') return simple(result);
+  if (result === undefined) return undefined;
   return JSON.stringify(written(result, []), null, 2);
 };

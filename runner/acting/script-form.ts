@@ -21,9 +21,26 @@ export function scriptForm(script: string): ScriptForm {
   const expression = bare.replace(/(?:\s*;)+$/, '');
   if (faultOf(`(${expression}\n)`) === undefined && expression !== '') return { expression };
   if (faultOf(bare) === undefined) return { statements: bare };
-  const body = `async element => {${bare}\n}`;
+  const body = `async element => {${withReturn(bare)}\n}`;
   const fault = faultOf(`(${body})`);
   return fault === undefined ? { expression: body } : { fault };
+}
+
+/** Ends of statements that are tried; a script of more is taken as it is. */
+const ENDS_MAX = 200;
+
+/** Statements that await, with the value of the last one as the result; those that return by themselves as they are. */
+function withReturn(statements: string): string {
+  if (/\breturn\b/.test(statements)) return statements;
+  const bare = statements.replace(/[;\s]+$/, '');
+  const isAwaiting = (code: string) => faultOf(`(async () => {${code}\n})`) === undefined;
+  const ends = [...bare.matchAll(/[;\n}]/g)].map(({ index }) => index + 1);
+  for (const end of [...ends.slice(-ENDS_MAX).reverse(), 0]) {
+    const [before, last] = [bare.slice(0, end), bare.slice(end)];
+    if (last.trim() !== '' && isAwaiting(`(${last}\n)`) && isAwaiting(`${before}\nreturn (${last}\n)`))
+      return `${before}\nreturn (${last}\n)`;
+  }
+  return statements;
 }
 
 /** V8's message on code that does not parse; undefined: it does. */

@@ -167,6 +167,19 @@ export function refusalIn(failure: string): Refusal | undefined {
   return networkFailure(said);
 }
 
+/** States in a call log of an element that keeps it from being used. */
+const STATES =
+  /^ *- (?:element is (?:visible|enabled|stable|not \w+|outside)|<.+> (?:from .+ )?intercepts pointer events)/gm;
+const LASTING = /element is not (?:visible|enabled)|intercepts pointer events/;
+/** A cover that says that it goes away. */
+const BUSY = /spin|load|skelet|busy|progress/i;
+
+/** Whether the last state that the log tells is an obstacle that will hardly go away by itself. */
+export function isLasting(log: string): boolean {
+  const last = [...log.matchAll(STATES)].at(-1)?.[0] ?? '';
+  return LASTING.test(last) && !BUSY.test(last);
+}
+
 const DESTROYED = /: Execution context was destroyed, most likely because of a navigation/;
 
 /** Finds what kept an action from its element until its time was over; undefined: the log does not say. */

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { actUnlessHindered } from '../acting/act-unless-hindered.ts';
 import { aimAt } from '../acting/aim.ts';
 import { approach } from '../acting/click-target.ts';
 import { existing } from '../acting/target.ts';
@@ -21,7 +22,10 @@ export const hover = defineTool({
     snapshotAfter: true,
     run: onPage({ target: z.string() }, async (page, { target }) => {
       const [element, aim] = await Promise.all([existing(page, target), aimAt(page, target)]);
-      await Promise.all([approach(page, aim), element.hover({ ...ACTION, force: aim?.isThrough === true })]);
+      await Promise.all([
+        approach(page, aim),
+        actUnlessHindered(timeout => element.hover({ timeout, force: aim?.isThrough === true }), ACTION.timeout),
+      ]);
       return undefined;
     }),
   },

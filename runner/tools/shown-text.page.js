@@ -9,9 +9,18 @@ fields => {
   ];
   // The text of what is not rendered is told too, where it is asked itself.
   const textOf = element => (element?.checkVisibility() ? (element.innerText ?? '') : '');
+  /** A root has no text of its own: that of its nodes, those in one line in one. */
+  const textIn = root =>
+    [...root.childNodes]
+      .map(node => {
+        if (node.nodeType !== 1) return node.nodeType === 3 ? node.data : '';
+        const isInline = getComputedStyle(node).display === 'inline';
+        return isInline ? textOf(node) : `\n${textOf(node)}\n`;
+      })
+      .join('');
   const isShown = element => element.checkVisibility({ visibilityProperty: true });
   const texts = rootsIn(document).flatMap(root => {
-    const shown = (root === document ? [document.body] : [...root.children]).map(textOf);
+    const shown = [root === document ? textOf(document.body) : textIn(root)];
     if (!fields) return shown;
     const names = [...root.querySelectorAll(NAMED)]
       .filter(isShown)

@@ -11,12 +11,15 @@ export interface FailedDocuments {
 /** Chromium shows its own page instead, which has neither the address nor a text that tools read. */
 const ERROR_PAGE = 'chrome-error:';
 
+/** Left for another document, or a download: the page stays what it was. */
+const GIVEN_UP = 'net::ERR_ABORTED';
+
 export function failedDocuments(context: BrowserContext): FailedDocuments {
   let failed = new Map<Page, string>();
   context.on('requestfailed', request => {
     const frame = request.isNavigationRequest() ? frameOf(request) : undefined;
     const page = frame?.page();
-    if (page === undefined || frame !== page.mainFrame()) return;
+    if (page === undefined || frame !== page.mainFrame() || request.failure()?.errorText === GIVEN_UP) return;
     failed.set(page, `${shownAddress(request.url())} could not be loaded: ${request.failure()?.errorText}`);
   });
   return {
