@@ -25,19 +25,23 @@ export function startOf(text: string, tokensMax: number): string {
   return text;
 }
 
-/** Words and signs with the space before them, up to three digits, spaces, line breaks, and each other character. */
-const PIECES = / ?[A-Za-z]+|\d{1,3}| ?[!-/:-@[-`{-~]{1,2}|[ \t]+|[\r\n]+|[^ -~\s]/gu;
+/** Refs, words and signs with the space before them, up to three digits, spaces, line breaks, and each other character. */
+const PIECES = / \[ref=[\da-z]+\]\n?| ?[A-Za-z]+|\d{1,3}| ?[!-/:-@[-`{-~]{1,2}[\r\n]*|[ \t]+|[\r\n]+|[^ -~\s]/gu;
 
 /** A token is most often a word, or this many of its letters; of what is no word, fewer. */
-const LETTERS = 6;
+const LETTERS = 7;
 const RANDOM_LETTERS = 1.7;
 
 function tokensOf(piece: string): number {
+  if (piece.startsWith(' [ref=')) return refTokens(piece);
   const word = piece.trimStart();
   if (/^[A-Za-z]/.test(word)) return wordTokens(word);
   const code = word.codePointAt(0) ?? 0;
   return code > 0x7f ? characterTokens(code) : 1;
 }
+
+/** Its brackets, its word, and each letter with the sign or the digits beside it. */
+const refTokens = (piece: string): number => 3 + (piece.match(/[a-z]+(?==)|\d{1,3}|[a-z](?=\d)/g) ?? []).length - 1;
 
 function wordTokens(word: string): number {
   const humps = word.match(/[A-Z]+[a-z]*|[a-z]+/g) ?? [];

@@ -1,7 +1,8 @@
 import { partOf } from '../../contract/well-formed.ts';
 import { estimateTokens } from '../budget/estimate.ts';
+import { LONG_CHARACTERS } from './cut-lines.ts';
 import { foldText } from './fold-text.ts';
-import { LONG_CHARACTERS, layout } from './layout.ts';
+import { layout } from './layout.ts';
 import { type Outline, sizeOf } from './outline.ts';
 import { proseOf } from './prose.ts';
 

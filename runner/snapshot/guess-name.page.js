@@ -14,8 +14,12 @@ normal => {
       .join('-')
       .slice(0, 40);
   const fileOf = address => /([^/?#]+?)(?:\.\w+)?(?:[?#].*)?$/.exec(address.startsWith('data:') ? '' : address)?.[1];
+  /** Attributes in which libraries of icons have the name of one, and elements that draw it. */
+  const ICONS = ['icon', 'uk-icon', 'data-icon', 'data-lucide', 'data-feather', 'mat-icon', 'svgicon', 'icon-name'];
+  const PARTS = /^(?:i|span|svg|use|img|title)$|-/;
   const guessOf = element => {
-    const parts = [element, ...element.querySelectorAll('i, span, svg, use, img, title')].slice(0, 8);
+    const below = [...element.querySelectorAll('*')].slice(0, 40);
+    const parts = [element, ...below.filter(each => PARTS.test(each.localName))].slice(0, 8);
     for (const each of parts) {
       const described = each.getAttribute('aria-describedby');
       const said =
@@ -28,8 +32,11 @@ normal => {
         (each.localName === 'use'
           ? (each.getAttribute('href') ?? each.getAttribute('xlink:href') ?? '').split('#')[1]
           : '') ||
+        ICONS.map(name => each.getAttribute(name)).find(Boolean) ||
+        (each.localName.endsWith('-icon') ? each.getAttribute('name') : '') ||
         (each.localName === 'img' ? each.alt || fileOf(each.getAttribute('src') ?? '') : '');
-      if (said && word(said)) return word(said).replace(PREFIX, '');
+      const named = said && word(said.replace(/^\s*icon:\s*([^;]*).*$/s, '$1'));
+      if (named) return named.replace(PREFIX, '');
     }
     for (const each of parts) {
       const names = [...each.classList].filter(name => name.length < 40 && !DULL.test(name) && !HASHED.test(name));

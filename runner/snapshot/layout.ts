@@ -1,33 +1,36 @@
 import { beginning } from '../../contract/well-formed.ts';
-import { estimateTokens, startOf } from '../budget/estimate.ts';
+import { estimateTokens } from '../budget/estimate.ts';
 import { largest, TOKENS_DEFAULT } from '../budget/fit.ts';
+import { cutLines, indentOf, joinLines, type Line, skimLines, tokensIn } from './cut-lines.ts';
 import { type Outline, sizeOf } from './outline.ts';
 import { proseOf } from './prose.ts';
 
-/** How many of like elements are shown where not all of the page fits; links of a navigation, and buttons, only in the last two. */
-const CAPS: readonly Caps[] = [
-  { rows: 12, ways: Infinity },
-  { rows: 8, ways: Infinity },
-  { rows: 3, ways: Infinity },
-  { rows: 3, ways: 12 },
-  { rows: 3, ways: 3 },
-];
-const ALL: Caps = { rows: Infinity, ways: Infinity };
-
+/** How many of like elements are shown where not all of the page fits. */
 interface Caps {
   /** Of a list or a table. */
   readonly rows: number;
+  /** Of rows that would take several times the tokens there are: an agent searches them. */
+  readonly searched: number;
   /** Of ways to go on: within a navigation, and buttons anywhere. */
   readonly ways: number;
 }
+const ALL: Caps = { rows: Infinity, searched: Infinity, ways: Infinity };
+const CAP_MAX = 1_000;
+const SEARCHED = 12;
+/** Caps beside which ends of texts are left out; fewer rows do not tell what the others are like. */
+const SKIMMED: readonly Caps[] = [
+  { rows: SEARCHED, searched: SEARCHED, ways: Infinity },
+  { rows: 3, searched: 3, ways: Infinity },
+  { rows: 3, searched: 3, ways: SEARCHED },
+];
+const LEAST: Caps = { rows: 3, searched: 3, ways: 3 };
+/** How many times the tokens there are. */
+const SEARCHED_SHARE = 2;
 /** A line for the rest costs more than these. */
 const SPARED_MIN = 3;
 const OPTIONS_SHOWN = 12;
 const ROW_LINES_MAX = 60;
 const ADDRESS_CHARACTERS_MAX = 100;
-/** A line of more characters may be shown in part, where there is room for so many tokens of it. */
-export const LONG_CHARACTERS = 2_000;
-const LONG_TOKENS = 100;
 /** Fields are never equal: each is filled by itself. */
 const NEVER_EQUAL = new Set([
   ...['text', 'textbox', 'searchbox', 'spinbutton', 'slider', 'combobox', 'checkbox', 'radio', 'switch', 'heading'],
@@ -50,51 +53,46 @@ export interface LayoutOptions {
   readonly isNumbered?: boolean;
 }
 
-/** A line of the text, and its number where all of the page is written. */
-interface Line {
-  readonly text: string;
-  readonly at: number;
-}
-
 /** The text of a snapshot within the tokens: all of it where that fits. Its end says what is not shown, and how it is read. */
 export function layout(outline: readonly Outline[], options: LayoutOptions): string {
   const { tokensMax, all = false, depth = Infinity, from = 1, isNumbered = false } = options;
   const whole = writeLines(outline, { caps: ALL, depth, isNumbered });
   if (from > 1) return readOn(whole, from, tokensMax);
-  const fits = (lines: readonly Line[]) => tokensIn(lines, tokensMax) <= tokensMax;
-  if (fits(whole)) return join(whole);
+  if (tokensIn(whole, tokensMax) <= tokensMax) return joinLines(whole);
   if (all) return cutLines(whole, tokensMax, isNumbered);
-  const more = tokensMax > TOKENS_DEFAULT ? [mostRows(outline, { depth, isNumbered }, fits)] : [];
-  let lines = whole;
-  for (const caps of [...more, ...CAPS]) {
-    lines = writeLines(outline, { caps, depth, isNumbered });
-    if (fits(lines)) return join(lines);
+  const isSearched = tokensMax > TOKENS_DEFAULT ? undefined : isLonger(SEARCHED_SHARE * tokensMax);
+  const write = (caps: Caps, stopsAt?: number) => writeLines(outline, { caps, depth, isNumbered, isSearched, stopsAt });
+  // Rows are left out first, of the longest runs of them, then texts, then ways to go on.
+  const cap = largest(CAP_MAX, rows => tokensIn(write(capsOf(rows), tokensMax), tokensMax) <= tokensMax);
+  if (cap >= SEARCHED) return joinLines(write(capsOf(cap)));
+  for (const caps of SKIMMED) {
+    const text = skimLines(write(caps), tokensMax, isNumbered);
+    if (text !== undefined) return text;
   }
-  return cutLines(lines, tokensMax, isNumbered);
+  return cutLines(write(LEAST), tokensMax, isNumbered);
 }
 
-const join = (lines: readonly Line[]): string => lines.map(({ text }) => text).join('\n');
+const capsOf = (rows: number): Caps => ({ rows, searched: SEARCHED, ways: Infinity });
 
-/** No more are counted than could fit. */
-function tokensIn(lines: readonly Line[], tokensMax: number): number {
-  let tokens = 0;
-  for (const { text } of lines) {
-    tokens += estimateTokens(`${text}\n`);
-    if (tokens > tokensMax) break;
-  }
-  return tokens;
-}
-
-const ROWS_MAX = 1_000;
-
-/** The most rows of each list that fit into a budget which the agent raised. */
-function mostRows(
-  outline: readonly Outline[],
-  { depth, isNumbered }: Pick<Writing, 'depth' | 'isNumbered'>,
-  fits: (lines: readonly Line[]) => boolean,
-): Caps {
-  const caps = (rows: number): Caps => ({ rows, ways: Infinity });
-  return caps(largest(ROWS_MAX, rows => fits(writeLines(outline, { caps: caps(rows), depth, isNumbered }))));
+/** Whether a run of like elements takes more tokens than these. */
+function isLonger(tokensMax: number): (run: readonly Outline[]) => boolean {
+  const known = new WeakMap<Outline, boolean>();
+  const tokensOf = (each: Outline): number => {
+    const { line, children } = inOneLine(each);
+    return children.reduce((sum, child) => sum + tokensOf(child), estimateTokens(`- ${line}\n`));
+  };
+  return run => {
+    const first = run[0] as Outline; // a run has an element
+    const before = known.get(first);
+    if (before !== undefined) return before;
+    let tokens = 0;
+    const longer = run.some(each => {
+      tokens += tokensOf(each);
+      return tokens > tokensMax;
+    });
+    known.set(first, longer);
+    return longer;
+  };
 }
 
 /** The lines from a number on, below those that they are in. */
@@ -112,74 +110,59 @@ function readOn(whole: readonly Line[], from: number, tokensMax: number): string
 }
 
 const AROUND_CHARACTERS_MAX = 200;
-const indentOf = (line: Line | undefined): number => line?.text.search(/[^ ]/) ?? 0;
-
-function cutLines(lines: readonly Line[], tokensMax: number, isNumbered: boolean): string {
-  const kept: string[] = [];
-  let left = tokensMax;
-  for (const { text } of lines) {
-    const tokens = estimateTokens(`${text}\n`);
-    if (tokens > left) break;
-    left -= tokens;
-    kept.push(text);
-  }
-  const missing = lines.slice(kept.length);
-  const [next] = missing;
-  if (next === undefined) return kept.join('\n');
-  const begun = beginningOf(next.text, left);
-  const tokens = estimateTokens(join(missing).slice(begun.length));
-  const way = isNumbered ? `browser_snapshot from ${next.at} reads on` : 'browser_snapshot with a target shows a part';
-  return [
-    ...kept,
-    ...(begun === '' ? [] : [`${begun}…`]),
-    `(cut: ${missing.length} more lines, about ${tokens} tokens; browser_find searches them, ${way}, ` +
-      'a larger tokensMax shows more)',
-  ].join('\n');
-}
-
-/** It would name another element. */
-const HALF_REF = /\[(?:r|re|ref|ref=\w*)?$/;
-
-/** The beginning of a long text; empty where there is no room for it. */
-function beginningOf(line: string, tokensMax: number): string {
-  if (line.length <= LONG_CHARACTERS || tokensMax < LONG_TOKENS) return '';
-  return startOf(line, tokensMax).replace(HALF_REF, '');
-}
 
 interface Writing {
   readonly caps: Caps;
   readonly depth: number;
   readonly isNumbered: boolean;
+  /** Whether a run is one that agents search. */
+  readonly isSearched?: ((run: readonly Outline[]) => boolean) | undefined;
+  /** The lines end soon after these tokens. */
+  readonly stopsAt?: number | undefined;
 }
 
 function writeLines(outline: readonly Outline[], writing: Writing): Line[] {
   const lines: Line[] = [];
   let at = 1;
+  let left = writing.stopsAt ?? Infinity;
+  const push = (text: string): void => {
+    lines.push({ text, at });
+    if (left !== Infinity) left -= estimateTokens(`${text}\n`);
+  };
   const write = (each: Outline, indent: number, isWay: boolean): void => {
     const { line, children } = inOneLine(each);
-    lines.push({ text: `${' '.repeat(indent)}- ${line}`, at });
+    push(`${' '.repeat(indent)}- ${line}`);
     at += 1;
     writeAll(children, indent + 1, isWay || each.role === 'navigation');
   };
   const writeAll = (all: readonly Outline[], indent: number, isWay: boolean): void => {
     if (indent >= writing.depth) return;
     for (const run of runs(all)) {
+      if (left < 0) return;
       const { role } = run[0] as Outline; // a run has an element
-      const rows = role === 'line' ? LINES_PER_ROW * writing.caps.rows : writing.caps.rows;
-      const cap = isWay || WAYS.has(role) ? writing.caps.ways : rows;
+      const cap = isWay || WAYS.has(role) ? writing.caps.ways : rowsOf(run, writing);
       const shown = run.length <= cap + SPARED_MIN ? run : run.slice(0, cap);
-      for (const each of shown) write(each, indent, isWay);
+      for (const each of shown) {
+        if (left < 0) return;
+        write(each, indent, isWay);
+      }
       const more = run.slice(shown.length);
       if (more.length === 0) continue;
       const way = writing.isNumbered
         ? `browser_snapshot from ${at} or browser_find shows them`
         : 'browser_find finds each';
-      lines.push({ text: `${' '.repeat(indent)}(${more.length} more of ${role}; ${way})`, at });
-      for (const each of more) at += linesOf(each, indent, writing.depth);
+      push(`${' '.repeat(indent)}(${more.length} more of ${role}; ${way})`);
+      if (writing.stopsAt === undefined) for (const each of more) at += linesOf(each, indent, writing.depth);
     }
   };
   writeAll(outline, 0, false);
   return lines;
+}
+
+/** How many rows of a run are shown. */
+function rowsOf(run: readonly Outline[], { caps, isSearched }: Writing): number {
+  const cap = run.length > caps.searched && isSearched?.(run) === true ? caps.searched : caps.rows;
+  return run[0]?.role === 'line' ? LINES_PER_ROW * cap : cap;
 }
 
 /** How many lines an element takes. */
@@ -200,8 +183,11 @@ function runs(lines: readonly Outline[]): Outline[][] {
   return all;
 }
 
-/** Rows, lists of options and addresses, each in the line of their element. */
+/** Rows, lists of options and addresses, each in the line of their element; a list's item that is one thing is that. */
 function inOneLine(each: Outline): Outline {
+  const [only, second] = each.children;
+  if (each.line === 'listitem' && only !== undefined && second === undefined && only.role !== 'list')
+    return inOneLine(only);
   if (
     each.role === 'row' &&
     each.children.length > 0 &&

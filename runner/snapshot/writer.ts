@@ -61,7 +61,7 @@ interface Look {
 /** More than this of a page is another page. */
 const CHANGED_MAX = 0.6;
 const GONE_SHOWN = 5;
-const HEAD_TOKENS = 150;
+const HEAD_TOKENS = 100;
 
 /** Writes lines, without holding the runner's thread where there are many. */
 export interface LineWriter {

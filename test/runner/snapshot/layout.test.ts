@@ -81,3 +81,40 @@ test('the button of each of several like boxes is shown with the texts of its bo
     '- group\n - button "Order" [ref=e1]\n - text: Peas\n- group\n - button "Order" [ref=e2]\n - text: Beets',
   );
 });
+
+test('of a list that nearly fits as many rows are shown as fit, of one that never will a few', () => {
+  const rowsOf = (count: number) =>
+    layout(outlineOf([{ role: 'table', children: numbered(count, row) }]), { tokensMax: 500 }).split('\n').length;
+  expect(rowsOf(80)).toBeGreaterThan(40);
+  expect(rowsOf(3_000)).toBe(14);
+});
+
+test('the button below a long text is shown, and the text as far as it goes', () => {
+  const terms = numbered(200, n => ({ role: 'paragraph', text: `Clause ${n} binds you and all of your heirs.` }));
+  const text = layout(outlineOf([...terms, button('Accept', 'e1')]), { tokensMax: 600, isNumbered: true });
+  expect(estimateTokens(text)).toBeLessThanOrEqual(600);
+  expect(text).toMatch(/Clause 20 binds.*\n\(cut: \d+ more lines, .*\n- button "Accept" \[ref=e1\]$/s);
+  const from = numberOf(text);
+  expect(layout(outlineOf(terms), { tokensMax: 600, isNumbered: true, from })).toContain(`Clause ${from} binds`);
+});
+
+test('headings and what lies around a button stay where texts are left out', () => {
+  const part = (n: number): AriaNode => ({
+    role: 'region',
+    name: `Part ${n}`,
+    children: [
+      { role: 'heading', name: `Chapter ${n}`, level: 2 },
+      ...numbered(20, line => ({ role: 'paragraph', text: `Verse ${line} of this chapter is a long one.` })),
+      button('Next', `e${n}`),
+    ],
+  });
+  const text = layout(outlineOf(numbered(5, part)), { tokensMax: 700, isNumbered: true });
+  expect(text).toMatch(/- region "Part 5"\n - heading "Chapter 5" \[level=2\]\n \(cut: 20 lines; .*\n - button "Next"/);
+});
+
+test('an item of a list that is one link takes one line', () => {
+  const item: AriaNode = { role: 'listitem', children: [{ role: 'link', name: 'Home', ref: 'e1', url: '/' }] };
+  expect(layout(outlineOf([{ role: 'list', children: [item, item] }]), { tokensMax: 500 })).toBe(
+    '- list\n - link "Home" [ref=e1] /\n - link "Home" [ref=e1] /',
+  );
+});
