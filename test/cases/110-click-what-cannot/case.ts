@@ -7,7 +7,13 @@ const SOON_MS = 3_500;
 function refusedSoon(target: string, shows: RegExp, tool = 'browser_click'): Step[] {
   const hasBegun = { atMs: 0 };
   return [
-    { tool: 'browser_evaluate', args: { function: '() => 1' }, check: () => void (hasBegun.atMs = performance.now()) },
+    {
+      tool: 'browser_evaluate',
+      args: { function: '() => 1' },
+      check: () => {
+        hasBegun.atMs = performance.now();
+      },
+    },
     { tool, args: { target }, shows, check: () => expect(performance.now() - hasBegun.atMs).toBeLessThan(SOON_MS) },
   ];
 }
