@@ -115,6 +115,16 @@ const decodeOnce = (view: TextView, readEscape: EscapeReader): TextView | undefi
     return text[at] === '&' ? readEntity(text, at) : readEscape(text, at);
   });
 
+/** A backslash that stays in the query of an address is no escape of the percent sign after it. */
+const readNoEscape: EscapeReader = () => undefined;
+
+/** Ways to read a backslash, each with the texts in which it makes a difference. */
+const READERS: readonly (readonly [EscapeReader, RegExp])[] = [
+  [readScriptEscape, /(?:)/],
+  [readStyleEscape, /\\[0-9a-f]/i],
+  [readNoEscape, /\\%[0-9a-f]{2}/i],
+];
+
 /** An escaper in an escaper, and that twice more. */
 const DEPTH = 4;
 
@@ -124,8 +134,8 @@ const DEPTH = 4;
  */
 export function decodedReadings(plain: TextView): TextView[] {
   const found = [plain];
-  for (const readEscape of [readScriptEscape, readStyleEscape]) {
-    if (readEscape === readStyleEscape && !/\\[0-9a-f]/i.test(plain.text)) continue;
+  for (const [readEscape, applies] of READERS) {
+    if (!applies.test(plain.text)) continue;
     let view: TextView | undefined = plain;
     for (let depth = 0; depth < DEPTH; depth += 1) {
       view = decodeOnce(view, readEscape);
