@@ -1,3 +1,4 @@
+import { REFUSALS, type RefusalCode } from './egress.ts';
 import type { ProblemCode } from './problem.ts';
 
 /**
@@ -71,8 +72,15 @@ type OwnCode = keyof typeof TOOL_CODES;
 /** Code of a call that took longer than it may, e.g. `browser_action_timeout:browser_click:5s` (S10). */
 type TimeoutCode = `browser_action_timeout:${string}:${number}s`;
 
-/** A code that a tool's failure may have: also one of the API, where a tool passes on what a call of the API answered. */
-export type ToolCode = Exclude<OwnCode, 'browser_action_timeout'> | TimeoutCode | ProblemCode;
+/**
+ * A code that a tool's failure may have: also one of the API, where a tool passes on what a call of the API answered, or of the egress proxy,
+ * where it refused the page.
+ */
+export type ToolCode = Exclude<OwnCode, 'browser_action_timeout'> | TimeoutCode | ProblemCode | RefusalCode;
+
+/** Whether a code is one of a table of this product, and not made up by a caller. */
+export const isKnownToolCode = (code: string): boolean =>
+  Object.hasOwn(TOOL_CODES, code) || Object.hasOwn(REFUSALS, code);
 
 export const actionTimeout = (tool: string, seconds: number): TimeoutCode =>
   `browser_action_timeout:${tool}:${seconds}s`;

@@ -7,7 +7,7 @@ import { existing, pinTarget } from '../acting/target.ts';
 import { pageScript } from '../browser/page-script.ts';
 import { sessionOf } from '../browser/page-session.ts';
 import { withoutMarks } from '../browser/page-text.ts';
-import { notOneElement } from '../results/result.ts';
+import { invalidArguments, notOneElement } from '../results/result.ts';
 import type { Documents } from '../secrecy/documents.ts';
 import { type ScriptForm, scriptForm } from './script-form.ts';
 
@@ -23,7 +23,9 @@ export async function evaluateInDocument(
   args: Record<string, unknown>,
   refusal: () => Promise<Refusal | undefined>,
 ): Promise<CallToolResult> {
-  const { function: script, target } = evaluateArguments.parse(args);
+  const { data, error } = evaluateArguments.safeParse(args);
+  if (data === undefined) return invalidArguments(z.prettifyError(error));
+  const { function: script, target } = data;
   const form = scriptForm(script);
   if ('fault' in form) return noScript(form.fault);
   const subject: JSHandle | undefined =

@@ -1,4 +1,5 @@
-import { describeOwnMachineSettings, isSiteFailure, REFUSALS } from '../../contract/egress.ts';
+import { describeOwnMachineSettings, isSiteFailure, REFUSALS, type RefusalCode } from '../../contract/egress.ts';
+import type { Refusal } from '../../contract/tool-failure.ts';
 import type { EgressForwarder, EgressRefusal } from './egress-forwarder.ts';
 
 const REFUSALS_SHOWN_MAX = 5;
@@ -26,13 +27,32 @@ function listRefusals(heading: string, refusals: readonly EgressRefusal[]): stri
   return [[heading, ...shown, ...more].join('\n')];
 }
 
-function describeRefusal({ code, authority }: EgressRefusal): string {
-  const [, host = authority, port = '80'] = /^(.*?)(?::(\d+))?$/.exec(authority) ?? [];
-  const remedy = describeOwnMachineSettings(code, host, Number(port));
-  return `${authority}: ${sentenceOf(code)} (${code})${remedy === undefined ? '' : ` ${remedy}`}`;
+/** A page that did not come, as the result of the call that asked for it. */
+export function refusedPage(refusal: EgressRefusal): Refusal {
+  const { code } = refusal;
+  return {
+    code: isRefusalCode(code) && !isSiteFailure(code) ? code : 'action_failed',
+    why: factOf(refusal),
+    instead: remedyOf(refusal) ?? (isSiteFailure(code) ? ANOTHER_SITE : ASK_OPERATOR),
+  };
 }
 
+const ANOTHER_SITE = 'Check the address; the site may be down.';
+const ASK_OPERATOR = 'An agent cannot pass this by: use another site, or ask the person (browser_request_user_action).';
+
+function describeRefusal(refusal: EgressRefusal): string {
+  const remedy = remedyOf(refusal);
+  return `${factOf(refusal)}${remedy === undefined ? '' : ` ${remedy}`}`;
+}
+
+function remedyOf({ code, authority }: EgressRefusal): string | undefined {
+  const [, host = authority, port = '80'] = /^(.*?)(?::(\d+))?$/.exec(authority) ?? [];
+  return describeOwnMachineSettings(code, host, Number(port));
+}
+
+const factOf = ({ code, authority }: EgressRefusal): string => `${authority}: ${sentenceOf(code)} (${code})`;
+
+const isRefusalCode = (code: string): code is RefusalCode => Object.hasOwn(REFUSALS, code);
+
 const sentenceOf = (code: string): string =>
-  Object.hasOwn(REFUSALS, code)
-    ? REFUSALS[code as keyof typeof REFUSALS].sentence // checked in this line's condition
-    : 'The egress proxy did not let this through.';
+  isRefusalCode(code) ? REFUSALS[code].sentence : 'The egress proxy did not let this through.';

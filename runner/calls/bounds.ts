@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { SdkError, SdkErrorCode } from '@modelcontextprotocol/client';
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { Page } from 'playwright-core';
-import { actionTimeout } from '../../contract/tool-codes.ts';
-import { refused } from '../../contract/tool-failure.ts';
+import { actionTimeout, type ToolCode } from '../../contract/tool-codes.ts';
+import { CODE_META, refused } from '../../contract/tool-failure.ts';
 import type { RunnerBrowser } from '../browser/browser.ts';
 import { describeDialog, type OpenDialog } from '../browser/dialogs.ts';
 import type { PageGuard } from '../browser/page-guard.ts';
@@ -65,7 +65,7 @@ export function callBounds(browser: RunnerBrowser, guard: PageGuard, isGuarding:
     const timeout = /Timeout (\d+)ms exceeded/.exec(text);
     if (timeout === null) {
       const refusal = text.startsWith('{') ? undefined : refusalIn(text);
-      return refusal === undefined ? result : refused(refusal);
+      return refusal === undefined ? withCode(result) : refused(refusal);
     }
     const seconds = Number(timeout[1]) / 1_000;
     const obstacle = obstacleIn(text);
@@ -92,6 +92,12 @@ export function callBounds(browser: RunnerBrowser, guard: PageGuard, isGuarding:
     },
   };
 }
+
+/** A failure in its own words, such as an error of a script: programs decide by a code all the same. */
+const withCode = (result: CallToolResult): CallToolResult =>
+  result.isError !== true || result._meta?.[CODE_META] !== undefined
+    ? result
+    : { ...result, _meta: { ...result._meta, [CODE_META]: 'action_failed' satisfies ToolCode } };
 
 /** A failure as Playwright words it may quote what a page threw. */
 const withErrorLines = (result: CallToolResult): CallToolResult => ({

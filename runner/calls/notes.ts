@@ -1,7 +1,8 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
+import { CODE_META, refused } from '../../contract/tool-failure.ts';
 import { describeDialog } from '../browser/dialogs.ts';
 import { oneLine } from '../browser/page-text.ts';
-import { refusedOnTheWayOut } from '../browser/refused-on-the-way-out.ts';
+import { refusedOnTheWayOut, refusedPage } from '../browser/refused-on-the-way-out.ts';
 import { textOf, withNotes } from '../results/result.ts';
 import { onlyReads } from '../tools/define-tool.ts';
 import { currentTab } from '../upstream/tabs.ts';
@@ -9,8 +10,9 @@ import type { BrowserParts } from './browser-work.ts';
 import type { CallLease } from './call-lease.ts';
 import type { LeaseTool } from './lease-tools.ts';
 import { failedDocuments } from './notes/failed-documents.ts';
+import { refusedDocuments } from './notes/refused-documents.ts';
 import { pageFacts } from './page-facts.ts';
-import { admittedOf, type Stage } from './stage.ts';
+import { admittedOf, type Call, type Stage } from './stage.ts';
 
 type NotesLease = Pick<
   CallLease,
@@ -23,6 +25,8 @@ export function notes(lease: NotesLease): Stage {
   const { context } = browser.parts;
   const facts = pageFacts(context);
   const failures = failedDocuments(context);
+  const refusals = lease.forwarder?.refusals ?? [];
+  const documents = refusedDocuments(context, refusals);
   return async (call, next) => {
     const { tool, view } = admittedOf(call);
     const startMs = Date.now();
@@ -31,7 +35,10 @@ export function notes(lease: NotesLease): Stage {
       facts.begin();
     }
     if (tool.definition.effect === 'closes') await pages.beforeClosing();
-    const result = await next();
+    const answer = await next();
+    const tab = tool.usesPage ? currentTab(context) : undefined;
+    const refusal = tab && asksForPage(call, answer) ? documents.of(tab, startMs) : undefined;
+    const result = refusal === undefined ? answer : refused(refusedPage(refusal));
     const before = await notesOfPage(tool, result, lease);
     const { notes: downloaded, links } = arrivals.take();
     const failed = tool.usesPage ? failures.take() : [];
@@ -40,7 +47,10 @@ export function notes(lease: NotesLease): Stage {
       // A failed navigation says it in its own words.
       ...(result.isError ? [] : failed),
       ...(tool.usesPage ? [...lease.logins.take(), ...lease.outside.take()] : []),
-      ...refusedOnTheWayOut(lease.forwarder?.refusals ?? [], startMs),
+      ...refusedOnTheWayOut(
+        refusals.filter(each => each.authority !== refusal?.authority),
+        startMs,
+      ),
       ...browser.parts.guard.incidents.takeNotes(),
       ...(tool.usesPage ? dialogsElsewhere(result, browser.parts) : []),
       ...downloaded,
@@ -51,10 +61,16 @@ export function notes(lease: NotesLease): Stage {
       result,
       added.map(note => note.split('\n').map(oneLine).join('\n')),
     );
-    const tab = tool.usesPage ? currentTab(context) : undefined;
     if (tab !== undefined) call.page = { ...facts.of(tab, result), ...(await pages.afterCall()) };
     return { ...noted, content: [...noted.content, ...links] };
   };
+}
+
+/** Calls that go to an address, and have not failed for another reason: a refusal of the page is their failure. */
+function asksForPage(call: Call, { isError, _meta }: CallToolResult): boolean {
+  const { tool, args } = admittedOf(call);
+  const goes = tool.definition.effect === 'leaves' || typeof args.url === 'string';
+  return goes && (isError !== true || (_meta?.[CODE_META] ?? 'action_failed') === 'action_failed');
 }
 
 /** Dialogs of other tabs than the current one, which tells of its own. */

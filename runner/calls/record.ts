@@ -1,5 +1,5 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import { codeOfEvent, TOOL_CODES } from '../../contract/tool-codes.ts';
+import { codeOfEvent, isKnownToolCode } from '../../contract/tool-codes.ts';
 import { CODE_META } from '../../contract/tool-failure.ts';
 import type { SpanAttributes } from '../../process/span.ts';
 import { inSpan } from '../../process/tracing.ts';
@@ -45,7 +45,7 @@ function spanOf({ admitted }: Call, { isError, _meta }: CallToolResult): SpanAtt
     'mcp.method.name': 'tools/call',
     'gen_ai.operation.name': 'execute_tool',
     ...(admitted === undefined ? {} : { 'gen_ai.tool.name': admitted.tool.definition.name }),
-    ...(isError ? { 'error.type': Object.hasOwn(TOOL_CODES, code) ? code : '_OTHER' } : {}),
+    ...(isError ? { 'error.type': isKnownToolCode(code) ? code : '_OTHER' } : {}),
   };
 }
 

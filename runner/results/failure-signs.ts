@@ -15,7 +15,58 @@ const absent = ([, target = '']: RegExpExecArray): Refusal => ({
   instead: 'Take a snapshot and use the ref of the element.',
 });
 
+/** `✖ Invalid input: expected string, received undefined`, and below it `→ at url`: https://zod.dev/error-formatting */
+const FAULT = /✖ (?:Invalid (?:input|option): )?([^\n]+)(?:\n[> ]*→ at ([^\n]+))?/g;
+const FAULTS_CHARACTERS_MAX = 600;
+
+/** Arguments that do not fit the schema, as Playwright MCP words them. */
+const misfit = ([, faults = '']: RegExpExecArray): Refusal => {
+  const told = [...faults.matchAll(FAULT)].map(([, what, at]) => (at === undefined ? what : `${at}: ${what}`));
+  return {
+    code: 'invalid_arguments',
+    why: `${told.join('; ').slice(0, FAULTS_CHARACTERS_MAX)}.`,
+    instead: 'tools/list has the schema of each tool.',
+  };
+};
+
 const SIGNS: readonly Sign[] = [
+  [/^### Error\n(?:> )?Invalid arguments for tool "\w+":\n([\s\S]+)/, misfit],
+  [
+    /^### Error\nError: (At least one of "paths" or "data" must be provided)/,
+    ([, why]) => ({ code: 'invalid_arguments', why: `${why}.`, instead: 'Name a file, or give data.' }),
+  ],
+  [
+    /^### Error\nError: Tab index is required/,
+    () => ({
+      code: 'invalid_arguments',
+      why: 'index is missing.',
+      instead: 'browser_tabs lists the tabs with their indices.',
+    }),
+  ],
+  [
+    /^### Error\nRequest #(\d+) not found/,
+    ([, index]) => ({
+      code: 'invalid_arguments',
+      why: `There is no request ${index}.`,
+      instead: 'browser_network_requests lists the requests with their indices.',
+    }),
+  ],
+  [
+    /Screen width and height values must be positive/,
+    () => ({
+      code: 'invalid_arguments',
+      why: 'This is no size of a window.',
+      instead: 'Give pixels, such as 1280 and 720.',
+    }),
+  ],
+  [
+    /\bTab (-?\d+) not found/,
+    ([, index]) => ({
+      code: 'invalid_arguments',
+      why: `There is no tab ${index}.`,
+      instead: 'browser_tabs lists the tabs with their indices.',
+    }),
+  ],
   [/\bRef (\S+) not found in the current page snapshot/, absent],
   [/The selector "(.*)" does not match any elements/s, absent],
   [

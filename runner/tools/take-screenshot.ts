@@ -35,7 +35,9 @@ const HIDDEN =
 /** As Playwright MCP's own, except that a picture is a JPEG where no other type is asked for. */
 function takePicture(args: Record<string, unknown>, { lease: { pictures }, onPage }: BrowserCall) {
   return onPage(async page => {
-    const { type = 'jpeg', fullPage = false, target } = takeArguments.parse(args);
+    const { data, error } = takeArguments.safeParse(args);
+    if (data === undefined) return invalidArguments(z.prettifyError(error));
+    const { type = 'jpeg', fullPage = false, target } = data;
     if (fullPage && target !== undefined) return invalidArguments('fullPage cannot be used with element screenshots.');
     const of = target === undefined ? {} : { of: await existing(page, target) };
     const taken = await picturesOf(page, pictures, { fullPage, type, ...of });

@@ -369,7 +369,7 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
     expect(dead.stderr).toContain('FAILED: page.goto');
     const refused = await run('smoke', 'http://127.0.0.1/'); // the way out is open for the demo site alone
     expect(refused.code).toBe(1);
-    expect(refused.stderr).toContain('answered 403');
+    expect(refused.stderr).toContain('port_refused');
     expect(json(await run('session', 'list', '--status', 'ready', '--user', 'omicron-browser-smoke')).sessions).toEqual(
       [],
     );

@@ -10,6 +10,7 @@ import { APP_TOOLS, SHOW_TOOL } from '../../contract/app-names.ts';
 import { APP_URI, SHOWS_APPS } from '../../contract/mcp-app.ts';
 import { ENV } from '../../contract/names.ts';
 import { withPresets } from '../../contract/policy/presets.ts';
+import { CODE_META } from '../../contract/tool-failure.ts';
 import { isRunning, processId } from '../../controller/runners/local/process.ts';
 import { type DemoSite, startDemoSite } from '../../local/demo-site.ts';
 import { StackFolder } from '../../local/stack-folder.ts';
@@ -177,9 +178,8 @@ describe('omicron-browser mcp', { timeout: 120_000 }, () => {
     expect(textOf(await call('browser_get_content', { format: 'accessibility' }))).toContain('Fresh every morning');
     // The policy, and the way out, hold behind the gateway too.
     expect(textOf(await call('browser_scroll', { direction: 'down' }))).toContain('policy_blocked');
-    expect(textOf(await call('browser_navigate', { url: 'http://169.254.169.254/' }))).toContain(
-      'Refused on the way out',
-    );
+    const refused = await call('browser_navigate', { url: 'http://169.254.169.254/' });
+    expect(refused).toMatchObject({ isError: true, _meta: { [CODE_META]: 'port_refused' } });
     const [runnerId = ''] = await runnersOf('installed');
     const installed = processTree(gateway.pid).map(processId);
     expect(installed.length).toBeGreaterThan(1);

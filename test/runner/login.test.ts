@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { ENV } from '../../contract/names.ts';
 import { parsePolicy } from '../../contract/policy/document.ts';
 import { siteRules } from '../../contract/policy/sites.ts';
+import { CODE_META } from '../../contract/tool-failure.ts';
 import { type ProxyNetwork, proxyNetwork } from '../egress/proxy-network.ts';
 import { PUBLIC_ADDRESS } from '../egress/sites.ts';
 import { eventually } from '../eventually.ts';
@@ -264,6 +265,31 @@ test('the way out is the proxy alone, and its refusals are told in words', async
   expect((await goTo('https://169.254.169.254/latest/')).text).toContain('(internal_address)');
   expect((await goTo(`http://127.0.0.1:${new URL(runner.url).port}/healthz`)).text).not.toContain('boot_id');
   expect((await goTo(`http://localhost:${new URL(runner.url).port}/healthz`)).text).not.toContain('boot_id');
+});
+
+test.each([
+  ['https', 'https://denied.test/', 'site_denied'],
+  ['http', 'http://denied.test/', 'site_denied'],
+  ['a metadata address', 'http://169.254.169.254/latest/', 'internal_address'],
+  ['a name that is none', 'http://nowhere.test/', 'action_failed'],
+])('a navigation that the way out refuses fails with its code: %s', async (_what, url, code) => {
+  for (const [name, args] of [
+    ['browser_navigate', { url }],
+    ['browser_navigate', { url, screenshot: false }],
+    ['browser_open', { url }],
+    ['browser_tabs', { action: 'new', url }],
+  ] as const) {
+    await goTo(at('shop.test', '/login'));
+    const result = await client.callTool({ name, arguments: args });
+    expect(result, name).toMatchObject({ isError: true, _meta: { [CODE_META]: code } });
+    expect(result.structuredContent, name).toMatchObject({
+      success: false,
+      error: { code },
+      hints: [expect.any(String)],
+    });
+  }
+  const allowed = await client.callTool({ name: 'browser_navigate', arguments: { url: at('shop.test', '/login') } });
+  expect(allowed.isError).toBeFalsy();
 });
 
 test('the browser has connections to its forwarder and no others, whatever a page tries', async () => {

@@ -225,6 +225,44 @@ test('once a password was filled in, results hold nothing of any console', async
   expect(await call('browser_navigate', { url })).not.toMatch(/^Console:$/m);
 });
 
+test('wrong arguments and unknown refs have a code in every tool of the default toolset', async () => {
+  const { tools } = await lease.client.listTools();
+  await call('browser_navigate', { url });
+  const codeOf = async (name: string, args: Record<string, unknown>) => {
+    const { isError, _meta } = await lease.client.callTool({ name, arguments: args });
+    return { name, isError, code: _meta?.[CODE_META] };
+  };
+  for (const { name, inputSchema } of tools) {
+    if (!inputSchema.required?.length) continue;
+    expect(await codeOf(name, {})).toEqual({ name, isError: true, code: 'invalid_arguments' });
+  }
+  for (const [name, args] of [
+    ['browser_click', {}],
+    ['browser_hover', {}],
+    ['browser_type', { text: 'x' }],
+    ['browser_select_option', { values: ['x'] }],
+    ['browser_evaluate', { function: 'e => e.id' }],
+    ['browser_take_screenshot', {}],
+    ['browser_snapshot', {}],
+  ] as const)
+    expect(await codeOf(name, { ...args, target: 'e4711' })).toEqual({
+      name,
+      isError: true,
+      code: 'element_not_found',
+    });
+  for (const [name, args] of [
+    ['browser_take_screenshot', { type: 'gif' }],
+    ['browser_tabs', { action: 'select', index: 99 }],
+    ['browser_tabs', { action: 'select' }],
+    ['browser_network_request', { index: 999 }],
+    ['browser_resize', { width: -1, height: 100 }],
+    ['browser_wait_for', {}],
+  ] as const)
+    expect(await codeOf(name, args)).toEqual({ name, isError: true, code: 'invalid_arguments' });
+  const thrown = await codeOf('browser_evaluate', { function: '() => { throw new Error("boom") }' });
+  expect(thrown).toMatchObject({ isError: true, code: 'action_failed' });
+});
+
 test.each([
   ['address_closed', 'browser_navigate', { url: 'file:///etc/passwd' }],
   ['element_not_found', 'browser_evaluate', { function: 'e => e.id', target: '#none' }],

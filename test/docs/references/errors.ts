@@ -1,3 +1,4 @@
+import { isSiteFailure, REFUSALS } from '../../../contract/egress.ts';
 import { API_PROBLEMS, CLIENT_PROBLEMS, type ProblemCode } from '../../../contract/problem.ts';
 import { PROBLEM_MEANINGS } from '../../../contract/problem-meanings.ts';
 import { TOOL_CODES } from '../../../contract/tool-codes.ts';
@@ -36,6 +37,19 @@ export const errorsPage = (): string =>
         table(
           ['code', 'when'],
           Object.entries(TOOL_CODES).map(([name, when]) => [code(name), when]),
+        ),
+      ],
+      [
+        'Egress proxy',
+        'The header `x-omicron-refusal` of an answer of the proxy itself, and the code of a tool that asked for the page; a site that failed is `action_failed` there. Denials are in the timeline (`egress.denied`).',
+        table(
+          ['code', 'status', 'when', 'who refused'],
+          Object.entries(REFUSALS).map(([name, { status, sentence }]) => [
+            code(name),
+            String(status),
+            sentence,
+            isSiteFailure(name) ? 'the site, or its name' : 'the proxy',
+          ]),
         ),
       ],
     ],

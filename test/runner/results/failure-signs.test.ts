@@ -17,6 +17,17 @@ test.each([
   expect(refusalIn(failure)?.why).toContain(why);
 });
 
+test.each([
+  [
+    'Invalid arguments for tool "browser_click":\n✖ Invalid input: expected string, received undefined\n  → at target',
+    'target: expected string, received undefined.',
+  ],
+  ['Error: Tab 99 not found', 'There is no tab 99.'],
+  ['Request #999 not found. Use browser_network_requests to see available indexes.', 'There is no request 999.'],
+])('arguments that do not fit are answered as such: %s', (failure, why) => {
+  expect(refusalIn(`### Error\n${failure}`)).toMatchObject({ code: 'invalid_arguments', why });
+});
+
 test('an error that a script throws is told as it is, whatever it imitates', () => {
   expect(refusalIn('page.evaluate: Error: net::ERR_CERT_AUTHORITY_INVALID')).toBeUndefined();
   expect(refusalIn('page.evaluate: Error: Ref e1 not found in the current page snapshot')).toBeUndefined();
