@@ -204,6 +204,8 @@ export const ENV = {
   capacity: 'OMICRON_CAPACITY',
   poolIdle: 'OMICRON_POOL_IDLE',
   poolBurst: 'OMICRON_POOL_BURST',
+  launchesMax: 'OMICRON_LAUNCHES_MAX',
+  drainsMax: 'OMICRON_DRAINS_MAX',
   maxSessionMinutes: 'OMICRON_MAX_SESSION_MINUTES',
   reapSeconds: 'OMICRON_REAP_SECONDS',
   claimSeconds: 'OMICRON_CLAIM_SECONDS',

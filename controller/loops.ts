@@ -25,7 +25,10 @@ import type { Maintenance } from './store/maintenance.ts';
 import type { Pruning } from './store/pruning.ts';
 import { Wake } from './wake.ts';
 
-/** A runner has this long to become warm; the guard for a whole start is longer (O18). */
+/** Launches at once where no setting says: pods start on many nodes, processes on this machine. */
+const LAUNCHES_MAX = { kubernetes: 64, local: 8, kernel: 8 } as const;
+
+/** A runner has this long from its launch to become warm; the guard for a whole start is longer (O18). */
 const RUNNER_START_MS = 60_000;
 
 /** Shorter than the time before its expiry in which a lease is hibernated (`expires_soon`). */
@@ -51,6 +54,9 @@ type LoopSettings = Pick<
   | 'capacity'
   | 'poolIdle'
   | 'poolBurst'
+  | 'launchesMax'
+  | 'provider'
+  | 'drainsMax'
   | 'reapSeconds'
   | 'artifactsRetentionDays'
   | 'pagesRetentionDays'
@@ -109,6 +115,8 @@ export function loopsOf(parts: LoopParts): Loops {
     fleet,
     provider,
     startMs: RUNNER_START_MS,
+    atOnce: settings.launchesMax ?? LAUNCHES_MAX[settings.provider],
+    onRoom: wake.launch.kick,
     onFailure() {
       parts.metrics.runnerFailed();
       pool.failed();
@@ -123,6 +131,8 @@ export function loopsOf(parts: LoopParts): Loops {
     provider,
     link: parts.link,
     keys: parts.keys,
+    atOnce: settings.drainsMax,
+    onRoom: wake.drain.kick,
     onUnserved: parts.changes.kick,
     onGone() {
       wake.pool.kick();

@@ -233,6 +233,13 @@ export const CONTROLLER_SETTINGS = {
   /** Runners that may start at once, those that a lease waits for included. */
   poolBurst: [ENV.poolBurst, integer(1, 100).default(4)],
   /**
+   * Runners that one replica launches at once: 64 on Kubernetes, else 8, since one machine starts them all. Further ones wait for their
+   * turn; a runner's time to start counts from its launch.
+   */
+  launchesMax: [ENV.launchesMax, integer(1, 1_000).optional()],
+  /** Runners that one replica leads to their end at once. */
+  drainsMax: [ENV.drainsMax, integer(1, 1_000).default(128)],
+  /**
    * Seconds for which the MCP token of a lease is valid: each get-or-create and heartbeat answers with a new one,
    * and earlier ones work until they expire. Unset: a lease has one token, for as long as it lives.
    */
@@ -258,7 +265,7 @@ export const CONTROLLER_SETTINGS = {
   reapSeconds: [ENV.reapSeconds, decimal(0.05, 600).default(30)],
   /** Seconds for which a claim holds unless the replica that made it renews it. */
   claimSeconds: [ENV.claimSeconds, decimal(1, 120).default(15)],
-  /** Seconds after which a start counts as stuck, and another replica may take it over. */
+  /** Seconds after which a start counts as stuck, from its claim or the launch of its runner, and another replica may take it over. */
   startSeconds: [ENV.startSeconds, decimal(2, 600).default(120)],
   /** Runners that one start tries before it fails, each in an epoch of its own. */
   startAttempts: [ENV.startAttempts, integer(1, 10).default(3)],

@@ -12,13 +12,16 @@ const WORK_SECONDS = 30;
 const GIVE_UP_MS = WORK_SECONDS * 900;
 const ACKNOWLEDGE_TIMEOUT_MS = 3_000;
 const POLL_MS = 200;
-const AT_ONCE = 32;
 
 export interface DrainParts {
   fleet: Fleet;
   provider: RunnerProvider;
   link: RunnerLink;
   keys: Keys;
+  /** Drains at once; further rows wait for their turn. */
+  atOnce: number;
+  /** A drain has ended while others wait: rows may be taken. */
+  onRoom: () => void;
   /** A runner serves no agent any more. */
   onUnserved: () => void;
   onGone: () => void;
@@ -32,7 +35,8 @@ export interface DrainParts {
  */
 export const drainLoop = (parts: DrainParts): RowWorker =>
   rowWorker({
-    atOnce: AT_ONCE,
+    atOnce: parts.atOnce,
+    onRoom: parts.onRoom,
     take: most => parts.fleet.take(parts.provider.name, 'draining', most, WORK_SECONDS),
     work: (row, stopping) =>
       drain(parts, row, stopping).catch(err => {

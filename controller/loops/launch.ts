@@ -7,13 +7,16 @@ import { type RowWorker, rowWorker } from './row-worker.ts';
 
 /** Another replica takes over a launch whose worker is silent for this long. */
 const WORK_SECONDS = 20;
-const AT_ONCE = 8;
 
 export interface LaunchParts {
   fleet: Fleet;
   provider: RunnerProvider;
-  /** A runner that is not warm by then is given up. */
+  /** Launches at once; further rows wait for their turn. */
+  atOnce: number;
+  /** A runner that is not warm so long after its launch is given up. */
   startMs: number;
+  /** A launch has ended while others wait: rows may be taken. */
+  onRoom: () => void;
   onFailure: () => void;
   onSuccess: () => void;
   clock: Clock;
@@ -23,21 +26,22 @@ export interface LaunchParts {
 /** Turns intents into runners: creates what is missing, waits until it is warm, writes that to its row. */
 export const launchLoop = (parts: LaunchParts): RowWorker =>
   rowWorker({
-    atOnce: AT_ONCE,
+    atOnce: parts.atOnce,
+    onRoom: parts.onRoom,
     take: most => parts.fleet.take(parts.provider.name, 'creating', most, WORK_SECONDS),
     work: (row, stopping) => launch(parts, row, stopping),
   });
 
 async function launch(parts: LaunchParts, row: TakenRow, stopping: AbortSignal): Promise<void> {
   const { fleet, provider, startMs, onFailure, onSuccess, clock, log } = parts;
-  const createdMs = clock.nowMs() - row.ageMs;
-  const deadline = timeoutSignal(Math.max(1_000, startMs - row.ageMs), clock);
+  const launchedMs = clock.nowMs() - row.launchedForMs;
+  const deadline = timeoutSignal(Math.max(1_000, startMs - row.launchedForMs), clock);
   try {
     await provider.create(row.id);
     const { bootId, endpoint } = await provider.whenWarm(row.id, AbortSignal.any([deadline, stopping]));
     const state = await fleet.markUp(row.id, bootId, endpoint);
     onSuccess();
-    log.info({ runner_id: row.id, state, after_ms: clock.nowMs() - createdMs }, 'runner up');
+    log.info({ runner_id: row.id, state, after_ms: clock.nowMs() - launchedMs }, 'runner up');
   } catch (error) {
     if (stopping.aborted) return;
     if (error instanceof OmicronError && error.code === 'store_unavailable') return; // another worker takes it up

@@ -4,8 +4,8 @@ import type { Database } from '../ports/database.ts';
 import { callFunction, callRows } from './call.ts';
 import { type RunnerRow, runnerRow, takenRow } from './rows.ts';
 
-/** A row that a worker took, and how old it was then by the database's clock, from which this process's may differ. */
-export type TakenRow = RunnerRow & { readonly ageMs: number };
+/** A row that a worker took, and how long ago it was launched then by the database's clock, from which this process's may differ. */
+export type TakenRow = RunnerRow & { readonly launchedForMs: number };
 
 /** Rows of runners: intent before effect, forward only. Safe on several replicas at once. */
 export interface Fleet {
@@ -51,7 +51,7 @@ export function sqlFleet(database: Database, { graceSeconds = 0 } = {}): Fleet {
       const rows = z.array(takenRow).parse(await callRows(database, 'take_work', work));
       return rows.map(row => ({
         ...row,
-        ageMs: row.work_until.getTime() - workSeconds * 1_000 - row.created_at.getTime(),
+        launchedForMs: row.work_until.getTime() - workSeconds * 1_000 - (row.launched_at ?? row.created_at).getTime(),
       }));
     },
     async markUp(runnerId, bootId, endpoint) {

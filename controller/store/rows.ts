@@ -55,4 +55,4 @@ export const runnerRow = z.object({
 export type RunnerRow = z.infer<typeof runnerRow>;
 
 /** One that a worker took, and holds until then. */
-export const takenRow = runnerRow.extend({ work_until: time });
+export const takenRow = runnerRow.extend({ work_until: time, launched_at: time.nullable() });

@@ -426,7 +426,10 @@ async function rowsOf(database: Database, world: World) {
       ({ deadline }, place) => `update omicron.runners set deadline_at = ${inTicks(deadline)}
               where id = '${runnerIds[place] ?? randomUUID()}' and redeemed_at is not null;`,
     );
-    await database.script([...sessions, ...runners].join('\n'));
+    // the model has no launches: the time of a start counts from its claim
+    const launches = `update omicron.runners r set launched_at = s.starting_since from omicron.browser_sessions s
+                       where s.runner_id = r.id;`;
+    await database.script([...sessions, ...runners, launches].join('\n'));
   }
 
   /** The model has no step for a redemption that waits; the functions are asked. */

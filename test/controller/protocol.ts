@@ -158,7 +158,8 @@ export function protocol(database: Database, rules: Partial<LeaseRules> = {}) {
         [sessionId, seconds],
       );
       await database.query(
-        `update omicron.runners set deadline_at = deadline_at - make_interval(secs => $2) where session_id = $1`,
+        `update omicron.runners set deadline_at = deadline_at - make_interval(secs => $2),
+           launched_at = launched_at - make_interval(secs => $2) where session_id = $1`,
         [sessionId, seconds],
       );
     },

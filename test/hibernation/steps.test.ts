@@ -160,6 +160,7 @@ it('a start that fails leaves the session hibernated, and the next one restores 
   await p.fleet.markLost(lost.runner.id, 'ended', 'runner_lost', 'It was killed.');
   const slow = await p.claim();
   await database.query(`update omicron.browser_sessions set starting_since = starting_since - interval '1 hour'`);
+  await database.query(`update omicron.runners set launched_at = launched_at - interval '1 hour'`);
   expect(await p.maintenance.failStuckStarts(5)).toEqual([session.id]);
   expect(await p.session(session.id)).toMatchObject({ status: 'hibernated', epoch: slow.session.epoch });
   const last = await p.claim();

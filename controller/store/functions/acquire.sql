@@ -76,7 +76,7 @@ begin
     return jsonb_build_object('outcome', 'claimed', 'session', to_jsonb(s), 'runner', to_jsonb(r), 'evicted', false);
   end if;
   if s.status = 'starting' and s.claim_id is distinct from p_abandon and s.expires_at > v_now and s.claim_until > v_now
-     and s.starting_since > v_now - make_interval(secs => p_start_seconds) and r.state in ('creating', 'claimed', 'leased') then
+     and omicron.may_start(s, p_start_seconds) and r.state in ('creating', 'claimed', 'leased') then
     return jsonb_build_object('outcome', 'starting', 'session', to_jsonb(s));
   end if;
 

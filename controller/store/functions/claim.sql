@@ -1,13 +1,25 @@
+-- Whether a start may go on: for `p_start_seconds` from its claim, or from the launch of its runner. A runner that has not been launched
+-- yet waits for its turn, and its start with it.
+create or replace function omicron.may_start(s omicron.browser_sessions, p_start_seconds integer) returns boolean
+language sql as $$
+  select s.starting_since > clock_timestamp() - make_interval(secs => p_start_seconds)
+      or exists (select from omicron.runners r
+                  where r.id = s.runner_id and r.epoch = s.epoch and r.state in ('creating', 'claimed', 'leased')
+                    and coalesce(r.launched_at > clock_timestamp() - make_interval(secs => p_start_seconds), r.state = 'creating'))
+$$;
+
 -- A live claimer keeps its claim. False: the claim was taken over, or is too old to be kept.
 create or replace function omicron.beat_claim(p_session uuid, p_epoch integer, p_claim uuid, p_claim_seconds integer, p_start_seconds integer)
 returns boolean language plpgsql as $$
+declare
+  s omicron.browser_sessions;
 begin
-  perform from omicron.browser_sessions where id = p_session for update;
+  select * into s from omicron.browser_sessions where id = p_session for update;
   update omicron.browser_sessions
      set claim_until = clock_timestamp() + make_interval(secs => p_claim_seconds),
          expires_at = least(greatest(expires_at, clock_timestamp() + make_interval(secs => p_claim_seconds)), ends_at)
    where id = p_session and epoch = p_epoch and claim_id = p_claim and status = 'starting' and expires_at > clock_timestamp()
-     and starting_since > clock_timestamp() - make_interval(secs => p_start_seconds);
+     and omicron.may_start(s, p_start_seconds);
   return found;
 end $$;
 

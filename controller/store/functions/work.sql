@@ -2,7 +2,9 @@
 
 create or replace function omicron.take_work(p_provider text, p_state text, p_most integer, p_work_seconds integer) returns setof omicron.runners
 language sql as $$
-  update omicron.runners set work_until = clock_timestamp() + make_interval(secs => p_work_seconds)
+  update omicron.runners
+     set work_until = clock_timestamp() + make_interval(secs => p_work_seconds),
+         launched_at = case when p_state = 'creating' then coalesce(launched_at, clock_timestamp()) else launched_at end
    where id in (select id from omicron.runners
                  where provider = p_provider and state = p_state and state in ('creating', 'draining')
                    and work_until < (select clock_timestamp())

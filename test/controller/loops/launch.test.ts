@@ -9,7 +9,7 @@ import { steppedClock } from '../../fakes/clock.ts';
 
 const START_MS = 60_000;
 
-/** Launches a runner that needs `needsMs`, on a database whose clock differs by `aheadMs`; the row is `agedMs` old. Answers what is written. */
+/** Launches a runner that needs `needsMs`, on a database whose clock differs by `aheadMs`; it was launched `agedMs` ago. Answers what is written. */
 async function launch({ aheadMs, agedMs, needsMs }: Record<'aheadMs' | 'agedMs' | 'needsMs', number>) {
   const clock = steppedClock();
   const written: string[] = [];
@@ -41,7 +41,8 @@ async function launch({ aheadMs, agedMs, needsMs }: Record<'aheadMs' | 'agedMs' 
               draining_at: null,
               reason: null,
             },
-            created_at: new Date(now - agedMs).toISOString(),
+            created_at: new Date(now - 3_600_000).toISOString(),
+            launched_at: new Date(now - agedMs).toISOString(),
             work_until: new Date(now + Number(parameters[3]) * 1_000).toISOString(),
           },
         },
@@ -61,7 +62,17 @@ async function launch({ aheadMs, agedMs, needsMs }: Record<'aheadMs' | 'agedMs' 
   } as unknown as RunnerProvider; // the rest is not called
   const fleet = sqlFleet(database);
   const log = pino({ level: 'silent' });
-  const parts = { fleet, provider, startMs: START_MS, onFailure() {}, onSuccess() {}, clock, log };
+  const parts = {
+    fleet,
+    provider,
+    startMs: START_MS,
+    atOnce: 8,
+    onRoom() {},
+    onFailure() {},
+    onSuccess() {},
+    clock,
+    log,
+  };
   const loop = launchLoop(parts);
   await loop.runOnce();
   await expect.poll(() => written).toHaveLength(1);

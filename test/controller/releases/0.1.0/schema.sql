@@ -314,6 +314,10 @@ create table omicron.epoch_floors (
 -- Runners that had no lease and are gone, for their removal.
 create index runners_unleased_gone on omicron.runners (gone_at) where state = 'gone' and session_id is null;
 
+-- 0025_launches.sql
+-- When a worker began to launch it: its time to start counts from here. Until then it waits for its turn.
+alter table omicron.runners add column launched_at timestamptz;
+
 -- timeline.sql
 -- A session's append-only timeline.
 
@@ -733,6 +737,63 @@ begin
     case when s.status <> 'hibernated' and s.expires_at >= s.ends_at then 'max_age' else 'expired' end, null);
 end $$;
 
+-- claim.sql
+-- Whether a start may go on: for `p_start_seconds` from its claim, or from the launch of its runner. A runner that has not been launched
+-- yet waits for its turn, and its start with it.
+create or replace function omicron.may_start(s omicron.browser_sessions, p_start_seconds integer) returns boolean
+language sql as $$
+  select s.starting_since > clock_timestamp() - make_interval(secs => p_start_seconds)
+      or exists (select from omicron.runners r
+                  where r.id = s.runner_id and r.epoch = s.epoch and r.state in ('creating', 'claimed', 'leased')
+                    and coalesce(r.launched_at > clock_timestamp() - make_interval(secs => p_start_seconds), r.state = 'creating'))
+$$;
+
+-- A live claimer keeps its claim. False: the claim was taken over, or is too old to be kept.
+create or replace function omicron.beat_claim(p_session uuid, p_epoch integer, p_claim uuid, p_claim_seconds integer, p_start_seconds integer)
+returns boolean language plpgsql as $$
+declare
+  s omicron.browser_sessions;
+begin
+  select * into s from omicron.browser_sessions where id = p_session for update;
+  update omicron.browser_sessions
+     set claim_until = clock_timestamp() + make_interval(secs => p_claim_seconds),
+         expires_at = least(greatest(expires_at, clock_timestamp() + make_interval(secs => p_claim_seconds)), ends_at)
+   where id = p_session and epoch = p_epoch and claim_id = p_claim and status = 'starting' and expires_at > clock_timestamp()
+     and omicron.may_start(s, p_start_seconds);
+  return found;
+end $$;
+
+-- Called before an assignment is sent to a runner that came up after the claim; repeating it answers the same. Null:
+-- it must not be sent.
+create or replace function omicron.begin_assignment(p_session uuid, p_epoch integer, p_claim uuid) returns jsonb
+language plpgsql as $$
+declare
+  s omicron.browser_sessions;
+  r omicron.runners;
+begin
+  select * into s from omicron.browser_sessions where id = p_session for update;
+  if s.status is distinct from 'starting' or s.epoch <> p_epoch or s.claim_id <> p_claim then
+    return null;
+  end if;
+  update omicron.runners set assigned_at = coalesce(assigned_at, clock_timestamp())
+   where id = s.runner_id and epoch = p_epoch and state = 'claimed' returning * into r;
+  return case when found then to_jsonb(r) end;
+end $$;
+
+-- The claimer gives up: its start failed for a reason that a new runner would not change. False: the claim was over.
+create or replace function omicron.fail_claim(p_session uuid, p_epoch integer, p_claim uuid, p_reason text, p_error text) returns boolean
+language plpgsql as $$
+declare
+  s omicron.browser_sessions;
+begin
+  select * into s from omicron.browser_sessions where id = p_session for update;
+  if s.status is distinct from 'starting' or s.epoch <> p_epoch or s.claim_id is distinct from p_claim then
+    return false;
+  end if;
+  perform omicron.close_lease(s, 'error', p_reason, p_error);
+  return true;
+end $$;
+
 -- end-lease.sql
 -- Ends a lease (O3); idempotent. Null epoch: the current one. An older epoch has ended already: nothing changes.
 -- {outcome: ended | already_ended | superseded | not_found, session}
@@ -993,7 +1054,7 @@ begin
     return jsonb_build_object('outcome', 'claimed', 'session', to_jsonb(s), 'runner', to_jsonb(r), 'evicted', false);
   end if;
   if s.status = 'starting' and s.claim_id is distinct from p_abandon and s.expires_at > v_now and s.claim_until > v_now
-     and s.starting_since > v_now - make_interval(secs => p_start_seconds) and r.state in ('creating', 'claimed', 'leased') then
+     and omicron.may_start(s, p_start_seconds) and r.state in ('creating', 'claimed', 'leased') then
     return jsonb_build_object('outcome', 'starting', 'session', to_jsonb(s));
   end if;
 
@@ -1150,51 +1211,6 @@ begin
   return true;
 end $$;
 
--- claim.sql
--- A live claimer keeps its claim. False: the claim was taken over, or is too old to be kept.
-create or replace function omicron.beat_claim(p_session uuid, p_epoch integer, p_claim uuid, p_claim_seconds integer, p_start_seconds integer)
-returns boolean language plpgsql as $$
-begin
-  perform from omicron.browser_sessions where id = p_session for update;
-  update omicron.browser_sessions
-     set claim_until = clock_timestamp() + make_interval(secs => p_claim_seconds),
-         expires_at = least(greatest(expires_at, clock_timestamp() + make_interval(secs => p_claim_seconds)), ends_at)
-   where id = p_session and epoch = p_epoch and claim_id = p_claim and status = 'starting' and expires_at > clock_timestamp()
-     and starting_since > clock_timestamp() - make_interval(secs => p_start_seconds);
-  return found;
-end $$;
-
--- Called before an assignment is sent to a runner that came up after the claim; repeating it answers the same. Null:
--- it must not be sent.
-create or replace function omicron.begin_assignment(p_session uuid, p_epoch integer, p_claim uuid) returns jsonb
-language plpgsql as $$
-declare
-  s omicron.browser_sessions;
-  r omicron.runners;
-begin
-  select * into s from omicron.browser_sessions where id = p_session for update;
-  if s.status is distinct from 'starting' or s.epoch <> p_epoch or s.claim_id <> p_claim then
-    return null;
-  end if;
-  update omicron.runners set assigned_at = coalesce(assigned_at, clock_timestamp())
-   where id = s.runner_id and epoch = p_epoch and state = 'claimed' returning * into r;
-  return case when found then to_jsonb(r) end;
-end $$;
-
--- The claimer gives up: its start failed for a reason that a new runner would not change. False: the claim was over.
-create or replace function omicron.fail_claim(p_session uuid, p_epoch integer, p_claim uuid, p_reason text, p_error text) returns boolean
-language plpgsql as $$
-declare
-  s omicron.browser_sessions;
-begin
-  select * into s from omicron.browser_sessions where id = p_session for update;
-  if s.status is distinct from 'starting' or s.epoch <> p_epoch or s.claim_id is distinct from p_claim then
-    return false;
-  end if;
-  perform omicron.close_lease(s, 'error', p_reason, p_error);
-  return true;
-end $$;
-
 -- policies.sql
 -- Stores or replaces one layer's document under a new version.
 create or replace function omicron.put_policy(p_layer text, p_subject text, p_document jsonb) returns void
@@ -1340,7 +1356,7 @@ begin
   end loop;
 end $$;
 
--- A start that exceeds its time becomes an error (O18); the next request takes over.
+-- A start that exceeds its time, from the launch of its runner, becomes an error (O18); the next request takes over.
 create or replace function omicron.fail_stuck_starts(p_start_seconds integer, p_most integer) returns setof uuid
 language plpgsql as $$
 declare
@@ -1348,12 +1364,12 @@ declare
   v_id uuid;
 begin
   for v_id in
-    select id from omicron.browser_sessions
-     where status = 'starting' and starting_since < clock_timestamp() - make_interval(secs => p_start_seconds) limit p_most
+    select id from omicron.browser_sessions waiting
+     where status = 'starting' and starting_since < clock_timestamp() - make_interval(secs => p_start_seconds)
+       and not omicron.may_start(waiting, p_start_seconds) limit p_most
   loop
     select * into s from omicron.browser_sessions where id = v_id for update skip locked;
-    continue when s.status is distinct from 'starting'
-      or s.starting_since >= clock_timestamp() - make_interval(secs => p_start_seconds);
+    continue when s.status is distinct from 'starting' or omicron.may_start(s, p_start_seconds);
     perform omicron.close_lease(s, 'error', 'start_timed_out',
       format('The browser did not start within %s seconds. Ask again; if this repeats, look at the runner''s log.', p_start_seconds));
     return next s.id;
@@ -1812,7 +1828,9 @@ end $$;
 
 create or replace function omicron.take_work(p_provider text, p_state text, p_most integer, p_work_seconds integer) returns setof omicron.runners
 language sql as $$
-  update omicron.runners set work_until = clock_timestamp() + make_interval(secs => p_work_seconds)
+  update omicron.runners
+     set work_until = clock_timestamp() + make_interval(secs => p_work_seconds),
+         launched_at = case when p_state = 'creating' then coalesce(launched_at, clock_timestamp()) else launched_at end
    where id in (select id from omicron.runners
                  where provider = p_provider and state = p_state and state in ('creating', 'draining')
                    and work_until < (select clock_timestamp())
@@ -2064,14 +2082,15 @@ insert into omicron.migrations (name, digest, declares) values ('0021_redemption
 insert into omicron.migrations (name, digest, declares) values ('0022_cancelled_calls.sql', '9b823cf3bd2f5d7d79c30486057de053e41ef155248ba2d148f946f2eb5ed455', NULL);
 insert into omicron.migrations (name, digest, declares) values ('0023_user_erasures.sql', '298c8507a0f4e6e6983db415322f88167c2536b20e2bb253a06392170ad48da1', NULL);
 insert into omicron.migrations (name, digest, declares) values ('0024_retention.sql', 'b63650f5400f93c8d51f7d2ef12d1a1acc65fb6a76c5fcb221bf11f67201d361', NULL);
-insert into omicron.migrations (name, digest, declares) values ('functions/acquire.sql', '2d2f91f4537c422634902bf1f812be26a60ce0215e5d0a14e914e4d989075e53', '{"omicron.acquire(text, text, uuid, uuid, integer, integer, jsonb, jsonb, text, text, text, integer, text, integer, integer, boolean, uuid[])"}');
+insert into omicron.migrations (name, digest, declares) values ('0025_launches.sql', '1eef77d647c5e64f9833816ba852aae40e00e3d12f8a4aac65551a5841e6e617', NULL);
+insert into omicron.migrations (name, digest, declares) values ('functions/acquire.sql', '760d5f2fd1dc35f0d17c1505f12975cb39ff63960774d355ddbd67cc380ead56', '{"omicron.acquire(text, text, uuid, uuid, integer, integer, jsonb, jsonb, text, text, text, integer, text, integer, integer, boolean, uuid[])"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/artifacts.sql', '8dd26c33536852f56fb0dbd87b27038dc359f09c0f6258913906a4930e596e93', '{"omicron.write_artifact(uuid, integer, uuid, text, text, text, bigint, text)"}');
-insert into omicron.migrations (name, digest, declares) values ('functions/claim.sql', 'd610dbb29dc698c8cb3f0bbc1431032e8dfb0133ab81e4d99f5858510f542fb1', '{"omicron.beat_claim(uuid, integer, uuid, integer, integer)","omicron.begin_assignment(uuid, integer, uuid)","omicron.fail_claim(uuid, integer, uuid, text, text)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/claim.sql', '30cdc50a62024c07241e40dfc61fc9be58dff16a2ea27c9532e462180d6d66ba', '{"omicron.may_start(omicron.browser_sessions, integer)","omicron.beat_claim(uuid, integer, uuid, integer, integer)","omicron.begin_assignment(uuid, integer, uuid)","omicron.fail_claim(uuid, integer, uuid, text, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/close-lease.sql', '6aa57c545dd7af8ec5b2241d5ca96a4198c1e23462aaa928ff78c2ce717a4f07', '{"omicron.drain_runner(uuid, text)","omicron.close_lease(omicron.browser_sessions, text, text, text)",omicron.expire_lease(omicron.browser_sessions)}');
 insert into omicron.migrations (name, digest, declares) values ('functions/egress-leases.sql', '92a9d450ee879816a16347b8ed82d844ac8eb9e6ad94e007e44c9048107f1962', '{omicron.live_leases(uuid[]),omicron.awaited_uploads(uuid[])}');
 insert into omicron.migrations (name, digest, declares) values ('functions/end-lease.sql', '1f614ad0f1b1ca5c7cb9cdf12e58e70c02e2e277220540cbad90f6209a05e2e2', '{"omicron.end_lease(uuid, text, integer, text)","omicron.archive(uuid, text)",omicron.end_all(text)}');
 insert into omicron.migrations (name, digest, declares) values ('functions/erase-user.sql', '4244245606d18dcf935537adbc8676d2d9dd87ccb66d01601a2386dbee273ba6', '{omicron.begin_erasure(text),"omicron.count_erased(text, jsonb)","omicron.erase_rows(text, integer)"}');
-insert into omicron.migrations (name, digest, declares) values ('functions/expire.sql', '1bbff66046ea476cee15e83bfa7b13864b875cee44626e8a5ed9d16c145f5eff', '{omicron.expire_leases(integer),"omicron.fail_stuck_starts(integer, integer)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/expire.sql', 'f816e154940485e3731f0c3ba8989a6cae6626eac373220164c82ce5d74df2de', '{omicron.expire_leases(integer),"omicron.fail_stuck_starts(integer, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/guards.sql', '27a83a76f33f9b344e9d76f32a7bb9cf94482675ad58870b03af67ba292cc900', '{omicron.guard_session(),omicron.guard_runner()}');
 insert into omicron.migrations (name, digest, declares) values ('functions/hibernate.sql', '1ae39493ce599a1063e77237be16a729db515b97fdbc33869536251930cd0dc0', '{omicron.expires_soon(omicron.browser_sessions),"omicron.expiring_leases(text, integer)","omicron.hibernation_refusal(omicron.browser_sessions, omicron.runners, integer, integer)","omicron.begin_hibernation(uuid, integer, uuid, integer)","omicron.hibernate(uuid, integer, uuid, integer, integer, text, uuid, integer, text, text, bigint, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/make-ready.sql', 'c69c0b6c3dd2c52a3d63ab79f80b01505afe6d7d91abf0810ff087fbeda190ca', '{"omicron.make_ready(uuid, integer, uuid, text, text, text)"}');
@@ -2090,4 +2109,4 @@ insert into omicron.migrations (name, digest, declares) values ('functions/talli
 insert into omicron.migrations (name, digest, declares) values ('functions/timeline.sql', 'cd323119290782f99ca12dacc3e7d4b2efac32661e833f455962ab9cf6ba1798', '{"omicron.write_event(uuid, integer, text, jsonb)","omicron.held_lease(uuid, integer, uuid)","omicron.write_events(uuid, integer, uuid, jsonb)",omicron.write_denials(jsonb)}');
 insert into omicron.migrations (name, digest, declares) values ('functions/user-actions.sql', '866e6631296ad839ff7b52508e71dc9de4e147043e95967ba61d07494458521e', '{"omicron.ask_user(uuid, integer, uuid, uuid, text, integer)","omicron.user_action(uuid, uuid)","omicron.answer_user_action(uuid, uuid, text, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/vault.sql', '1f624e7bfa7f06f6241e60d7a4a6e6835bf370408797b3a38f74c0b3717453d8 t', '{}');
-insert into omicron.migrations (name, digest, declares) values ('functions/work.sql', 'fbd830e010a8fe01c0f923e38214da0c5bfe2ff08ac5ac5cd819a8727ff16350', '{"omicron.take_work(text, text, integer, integer)",omicron.launch_over(uuid),"omicron.runner_up(uuid, uuid, text)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/work.sql', '67c60c63ea22d026eb6beb4f112cb19f1d63c94e79ec435133e145b7d4e3acab', '{"omicron.take_work(text, text, integer, integer)",omicron.launch_over(uuid),"omicron.runner_up(uuid, uuid, text)"}');
