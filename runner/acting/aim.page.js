@@ -1,12 +1,13 @@
 // Called with the elements of a target: scrolls the first to where a person sees it, and tells where a hand meets it. `near` and `at` are
 // points of the page's viewport, null where they cannot be known; `isThrough`: a clear layer of the same card lies over it, which a person
-// does not see and clicks; `isOption`: it is an option of a closed list, which the browser draws itself.
+// does not see and clicks; `isOption`: it is an option of a closed list, which the browser draws itself; `isArea`: it is an area of a picture.
 ([element]) => {
   const NEAR = 3;
   /** A layer over nearly all that is seen is no part of a card: it waits for a click beside what it holds back. */
   const WHOLE = 0.9;
   const REPLACED = 'img, picture, video, audio, canvas, svg, iframe, object, embed, input, textarea, select, button';
   if (!element?.getClientRects) return null;
+  if (element.localName === 'area') return aimAtArea();
   element.scrollIntoViewIfNeeded();
   const rect = [...element.getClientRects()].find(({ width, height }) => width * height > 1);
   if (!rect)
@@ -17,6 +18,31 @@
   const [top, bottom] = [Math.max(rect.top, 0), Math.min(rect.bottom, innerHeight)];
   if (right - left < 1 || bottom - top < 1) return null;
   const [x, y] = [(left + right) / 2, (top + bottom) / 2];
+
+  /** A point of the picture at which the area takes a click. */
+  function aimAtArea() {
+    const name = element.closest('map')?.name ?? '';
+    const picture = element.getRootNode().querySelector(`img[usemap="#${CSS.escape(name)}"]`);
+    if (!picture) return null;
+    picture.scrollIntoViewIfNeeded();
+    const box = picture.getBoundingClientRect();
+    const given = element.coords.split(/[\s,]+/).map(Number);
+    const corners = [];
+    for (let at = 0; at + 1 < given.length; at += 2) corners.push([given[at], given[at + 1]]);
+    const middle = points => [0, 1].map(axis => points.reduce((sum, point) => sum + point[axis], 0) / points.length);
+    const points = element.shape === 'circle' ? corners.slice(0, 1) : [middle(corners)];
+    for (const [n, corner] of corners.entries()) points.push(middle([corner, corners[(n + 2) % corners.length]]));
+    if (element.shape === 'default')
+      points.push([1, 1], [box.width / 2, box.height / 2], [box.width - 2, box.height - 2]);
+    const [px, py] =
+      points
+        .map(([cx, cy]) => [cx + box.left + picture.clientLeft, cy + box.top + picture.clientTop])
+        .find(([cx, cy]) => picture.getRootNode().elementFromPoint(cx, cy) === element) ?? [];
+    const [dx, dy] = offset() ?? [];
+    if (px === undefined || dx === undefined) return null;
+    const point = { x: px + dx, y: py + dy };
+    return { at: point, near: { x: point.x - 1, y: point.y - 1 }, isThrough: false, isArea: true };
+  }
 
   /** The place of this document in the page; undefined in a frame of another site. */
   function offset() {

@@ -18,6 +18,8 @@ const aim = z.object({
   isThrough: z.boolean(),
   /** An option of a closed list, which the browser draws itself: nothing can be clicked. */
   isOption: z.boolean().default(false),
+  /** An area of a picture, which has no box of its own. */
+  isArea: z.boolean().default(false),
 });
 /** The place at which a hand meets a target. */
 export type Aim = z.infer<typeof aim>;

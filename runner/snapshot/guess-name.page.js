@@ -17,6 +17,34 @@ normal => {
   /** Attributes in which libraries of icons have the name of one, and elements that draw it. */
   const ICONS = ['icon', 'uk-icon', 'data-icon', 'data-lucide', 'data-feather', 'mat-icon', 'svgicon', 'icon-name'];
   const PARTS = /^(?:i|span|svg|use|img|title)$|-/;
+  const HUES = [
+    'red',
+    'orange',
+    'yellow',
+    'green',
+    'green',
+    'green',
+    'cyan',
+    'blue',
+    'blue',
+    'purple',
+    'magenta',
+    'pink',
+  ];
+  /** The color of a box that shows nothing else; empty: it has none of its own. */
+  const colorOf = element => {
+    if (element.childElementCount > 0 || element.matches('button, input, a[href]')) return '';
+    const { backgroundColor, backgroundImage } = getComputedStyle(element);
+    const [red, green, blue, alpha = 1] = (backgroundColor.match(/[\d.]+/g) ?? []).map(Number);
+    if (!backgroundColor.startsWith('rgb') || alpha < 0.2 || backgroundImage !== 'none') return '';
+    if (element.parentElement && getComputedStyle(element.parentElement).backgroundColor === backgroundColor) return '';
+    const [most, least] = [Math.max(red, green, blue), Math.min(red, green, blue)];
+    if (most - least < 25) return most < 60 ? 'black' : most > 220 ? 'white' : 'grey';
+    const part = most - least;
+    const turn =
+      most === red ? (green - blue) / part : most === green ? 2 + (blue - red) / part : 4 + (red - green) / part;
+    return HUES[(Math.round(turn * 2) + 12) % 12];
+  };
   const guessOf = element => {
     const below = [...element.querySelectorAll('*')].slice(0, 40);
     const parts = [element, ...below.filter(each => PARTS.test(each.localName))].slice(0, 8);
@@ -38,11 +66,19 @@ normal => {
       const named = said && word(said.replace(/^\s*icon:\s*([^;]*).*$/s, '$1'));
       if (named) return named.replace(PREFIX, '');
     }
+    const beside = new Set();
+    for (const other of [...(element.parentElement?.children ?? [])].slice(0, 40))
+      if (other !== element) for (const name of other.classList) beside.add(name);
+    const color = colorOf(element);
     for (const each of parts) {
-      const names = [...each.classList].filter(name => name.length < 40 && !DULL.test(name) && !HASHED.test(name));
+      const all = [...each.classList].filter(name => name.length < 40 && !DULL.test(name) && !HASHED.test(name));
+      const own = each === element ? all.filter(name => !beside.has(name)) : all;
+      const names = own.length > 0 ? own : color === '' ? all : [];
       const named = names.find(name => PREFIX.test(name)) ?? names.find(name => name.includes('-')) ?? names[0];
       if (named) return word(named.replace(PREFIX, ''));
     }
+    if (color !== '') return color;
+    if (element instanceof HTMLMediaElement) return element.localName;
     const id = element.getAttribute('id') ?? '';
     return word(id !== '' && !HASHED.test(id) ? id : element.getAttribute('name'));
   };

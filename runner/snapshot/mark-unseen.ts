@@ -7,7 +7,7 @@ export const SIGHT_KEY = 'omicron-browser.sight';
 
 /** They can be acted on whether or not a script listens, or their listeners say nothing of them. */
 const KNOWN = new Set([
-  ...['#document', 'HTML', 'BODY', 'AREA', 'BUTTON', 'INPUT', 'SELECT', 'TEXTAREA', 'OPTION', 'LABEL', 'SUMMARY'],
+  ...['#document', 'HTML', 'BODY', 'BUTTON', 'INPUT', 'SELECT', 'TEXTAREA', 'OPTION', 'LABEL', 'SUMMARY'],
   ...['IFRAME', 'OBJECT', 'EMBED', 'MAIN', 'FORM'],
 ]);
 /** A page with more has lists of them, which are shown in part. */

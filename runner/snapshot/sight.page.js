@@ -73,12 +73,28 @@
   for (const drop of [...drops])
     for (const other of drop.parentElement?.children ?? []) if (other.localName === drop.localName) drops.add(other);
 
+  /** Rows of a list or a table that listens for all of them, and cells of a grid among which the focus is moved. */
+  const LISTS = 'ul, ol, menu, tbody, table, [role=list], [role=listbox], [role=tree], [role=grid], [role=menu]';
+  const ROW = 'li, tr, [role=listitem], [role=row]';
+  const isServed = (element, parentStyle) => {
+    if (element.matches('[role=gridcell][tabindex], [role=cell][tabindex]')) return true;
+    const list = element.matches(ROW) ? element.parentElement : null;
+    if (!list?.matches(LISTS) || element.querySelector(NATIVE) !== null) return false;
+    return (
+      listens.has(list) ||
+      parentStyle?.cursor === 'pointer' ||
+      (list.localName === 'tbody' && listens.has(list.parentElement))
+    );
+  };
+
   const reactsByItself = (element, style, parentStyle) =>
+    isServed(element, parentStyle) ||
     element.hasAttribute('onclick') ||
     (element.draggable === true && element.getAttribute('draggable') === 'true') ||
     drops.has(element) ||
     (element.hasAttribute('tabindex') && element.tabIndex >= 0) ||
     (listens.has(element) && element.getElementsByTagName('*').length <= LISTENING_MAX) ||
+    ((element.localName === 'video' || element.localName === 'audio') && element.controls) ||
     (style.cursor === 'pointer' && parentStyle?.cursor !== 'pointer');
 
   const mayReact = element =>
@@ -112,6 +128,15 @@
     }
     if (element.type === 'range') Object.assign(facts, { min: element.min || '0', max: element.max || '100' });
     return facts;
+  };
+
+  /** A label in place of a field that is not drawn: it is clicked like that field. */
+  const labelledBy = element => {
+    const field = element.localName === 'label' ? element.control : null;
+    if (!field || field.disabled || nodeOf.has(field) || hasBox(field) || !hasBox(element)) return undefined;
+    if (element.querySelector('a[href], button, select, textarea') !== null) return undefined;
+    const isTicked = field.type === 'checkbox' || field.type === 'radio';
+    return { role: isTicked ? field.type : 'generic', ...(field.checked ? { checked: true } : {}) };
   };
 
   const stateOf = (element, node) => {
@@ -177,9 +202,9 @@
     if (isBlock) last = undefined;
     if (known === undefined && !shown) return void walk(out, element, false, style, isBlock);
     const editable = isEditable(element) && known?.role !== 'textbox';
+    const hidden = labelledBy(element);
     const reacts =
-      reactsByItself(element, style, parentStyle) &&
-      mayReact(element) &&
+      (hidden !== undefined || (reactsByItself(element, style, parentStyle) && mayReact(element))) &&
       hasBox(element) &&
       style.pointerEvents !== 'none';
     const lined = isLined(element, style, parentStyle) && !editable;
@@ -192,7 +217,12 @@
         !known.active);
     if (isProse && !editable && !reacts && !lined) return void walk(out, element, true, style, isBlock);
 
-    const own = { role: known?.role ?? (lined ? 'code' : 'generic'), children: [], ...stateOf(element, known ?? {}) };
+    const own = {
+      role: known?.role ?? (lined ? 'code' : 'generic'),
+      children: [],
+      ...stateOf(element, known ?? {}),
+      ...hidden,
+    };
     if (known?.name) own.name = known.name;
     if (known?.ref) own.ref = known.ref;
     if (known?.props.url !== undefined) own.url = known.props.url;
@@ -319,11 +349,12 @@
 
   function areas(out, image) {
     const map = image.getRootNode().querySelector(`map[name="${CSS.escape(image.useMap.slice(1))}"]`);
-    for (const area of map?.querySelectorAll('area[href]') ?? []) {
+    for (const area of map?.querySelectorAll('area') ?? []) {
+      if (!area.href && !area.hasAttribute('onclick') && !listens.has(area)) continue;
       const link = {
-        role: 'link',
-        name: normal(area.alt || area.title) || undefined,
-        url: area.getAttribute('href'),
+        role: area.href ? 'link' : 'generic',
+        name: normal(area.alt || area.title || area.ariaLabel || '') || undefined,
+        url: area.getAttribute('href') ?? undefined,
         children: [],
         acts: true,
       };

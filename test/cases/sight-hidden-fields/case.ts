@@ -1,0 +1,22 @@
+import { byRef } from '../by-ref.ts';
+import { defineCase } from '../case.ts';
+
+const { look, on } = byRef();
+
+export default defineCase({
+  title:
+    'a label in place of a field that is not drawn has its role, state and ref, and so do players and areas without a link',
+  steps: () => [
+    look({
+      shows: [
+        /checkbox \[ref=\w+\]: Heating/,
+        /checkbox \[checked\] \[ref=\w+\]: Firewood/,
+        /generic \[ref=\w+\]: Map of the way/,
+        /generic ~video \[ref=\w+\]/,
+      ],
+    }),
+    on(/checkbox(?= \[ref=\w+\]: Heating)/, { tool: 'browser_click', shows: /Done: heating true/ }),
+    look({ shows: /checkbox \[checked\] \[ref=\w+\]: Heating/ }),
+    on(/generic "Upper bunk"/, { tool: 'browser_click', shows: /Done: bunk/ }),
+  ],
+});
