@@ -2,9 +2,11 @@ import type { Page } from 'playwright-core';
 import * as z from 'zod';
 import { within } from '../../time/within.ts';
 import { pageFunction, pageScript } from '../browser/page-script.ts';
-import { locate } from './target.ts';
+import { isRef, locate } from './target.ts';
 
-const AIM = pageFunction<[elements: unknown[]]>(pageScript(new URL('./aim.page.js', import.meta.url)));
+const SCRIPT = pageScript(new URL('./aim.page.js', import.meta.url));
+const AIM = pageFunction<[elements: unknown[]]>(SCRIPT);
+const AIM_ONE = pageFunction<[element: unknown]>(`element => (${SCRIPT})([element])`);
 const AIM_MS = 1_000;
 
 const point = z.object({ x: z.number(), y: z.number() });
@@ -26,5 +28,8 @@ export type Aim = z.infer<typeof aim>;
 
 /** Undefined: there is no such element, or nothing is seen of it. */
 export async function aimAt(page: Page, target: string): Promise<Aim | undefined> {
-  return aim.safeParse(await within(locate(page, target).evaluateAll(AIM), AIM_MS)).data;
+  const found = locate(page, target);
+  // Refs are known to Playwright's own world alone, and where all of a target are read is the page's.
+  const read = isRef(target) ? found.evaluate(AIM_ONE, undefined, { timeout: AIM_MS }) : found.evaluateAll(AIM);
+  return aim.safeParse(await within(read, AIM_MS)).data;
 }

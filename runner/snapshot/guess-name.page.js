@@ -1,7 +1,7 @@
 // Runs in a document: guesses a word for what has no name, from what says something of its purpose.
 normal => {
   const DULL =
-    /^(?:btn|button|icon|icons|ico|link|item|active|disabled|hidden|fa|fas|far|fab|bi|ti|material-icons|glyphicon|mdi|svg|img|image|small|large|sm|md|lg|xs|act|w|h|d|p|m)$/i;
+    /^(?:btn|button|icon|icons|ico|link|item|active|disabled|hidden|fa|fas|far|fab|bi|ti|material-icons|glyphicon|mdi|svg|img|image|small|large|sm|md|lg|xs|act|w|h|d|p|m|box|color|colour|square|swatch|circle|dot|shape)$/i;
   const HASHED =
     /\d{3,}|^(?:css|sc|jsx|svelte|ng|v|_)-|^_|[a-z][A-Z][a-z]*[A-Z]|[a-zA-Z]\d[a-zA-Z]|^[wmphdgb][trblxy]?-\d/;
   const PREFIX =
@@ -31,19 +31,27 @@ normal => {
     'magenta',
     'pink',
   ];
-  /** The color of a box that shows nothing else; empty: it has none of its own. */
-  const colorOf = element => {
-    if (element.childElementCount > 0 || element.matches('button, input, a[href]')) return '';
-    const { backgroundColor, backgroundImage } = getComputedStyle(element);
-    const [red, green, blue, alpha = 1] = (backgroundColor.match(/[\d.]+/g) ?? []).map(Number);
-    if (!backgroundColor.startsWith('rgb') || alpha < 0.2 || backgroundImage !== 'none') return '';
-    if (element.parentElement && getComputedStyle(element.parentElement).backgroundColor === backgroundColor) return '';
+  const colorNamed = color => {
+    const [red, green, blue, alpha = 1] = (color.match(/[\d.]+/g) ?? []).map(Number);
+    if (!color.startsWith('rgb') || alpha < 0.2) return '';
     const [most, least] = [Math.max(red, green, blue), Math.min(red, green, blue)];
     if (most - least < 25) return most < 60 ? 'black' : most > 220 ? 'white' : 'grey';
     const part = most - least;
     const turn =
       most === red ? (green - blue) / part : most === green ? 2 + (blue - red) / part : 4 + (red - green) / part;
     return HUES[(Math.round(turn * 2) + 12) % 12];
+  };
+  const SHAPES = { rect: 'rectangle', circle: 'circle', ellipse: 'ellipse', line: 'line' };
+  /** The color of a box, or the color and the form of a drawn one, that shows nothing else; empty: it has none of its own. */
+  const lookOf = element => {
+    if (element.childElementCount > 0 || element.matches('button, input, a[href]')) return '';
+    const { backgroundColor, backgroundImage, fill } = getComputedStyle(element);
+    const corners = element.localName === 'polygon' ? element.points.numberOfItems : 0;
+    const shape = SHAPES[element.localName] ?? (corners === 3 ? 'triangle' : corners > 3 ? 'polygon' : '');
+    if (shape !== '') return [colorNamed(fill), shape].filter(Boolean).join('-');
+    if (backgroundImage !== 'none') return '';
+    if (element.parentElement && getComputedStyle(element.parentElement).backgroundColor === backgroundColor) return '';
+    return colorNamed(backgroundColor);
   };
   const guessOf = element => {
     const below = [...element.querySelectorAll('*')].slice(0, 40);
@@ -69,15 +77,15 @@ normal => {
     const beside = new Set();
     for (const other of [...(element.parentElement?.children ?? [])].slice(0, 40))
       if (other !== element) for (const name of other.classList) beside.add(name);
-    const color = colorOf(element);
+    const look = lookOf(element);
     for (const each of parts) {
       const all = [...each.classList].filter(name => name.length < 40 && !DULL.test(name) && !HASHED.test(name));
       const own = each === element ? all.filter(name => !beside.has(name)) : all;
-      const names = own.length > 0 ? own : color === '' ? all : [];
+      const names = own.length > 0 ? own : look === '' ? all : [];
       const named = names.find(name => PREFIX.test(name)) ?? names.find(name => name.includes('-')) ?? names[0];
       if (named) return word(named.replace(PREFIX, ''));
     }
-    if (color !== '') return color;
+    if (look !== '') return look;
     if (element instanceof HTMLMediaElement) return element.localName;
     const id = element.getAttribute('id') ?? '';
     return word(id !== '' && !HASHED.test(id) ? id : element.getAttribute('name'));

@@ -298,6 +298,12 @@
       giveRef(own, element);
       own.acts = true;
     }
+    const [sole] = own.children;
+    const isPlain = sole?.role === 'generic' && !sole.acts && !sole.name && !sole.active && sole.children.length === 0;
+    if (own.acts && own.text === undefined && own.children.length === 1 && isPlain && sole.text !== undefined) {
+      own.text = sole.text;
+      own.children = [];
+    }
     if (isControl && own.role !== 'option' && own.ref === undefined && hasBox(element)) giveRef(own, element);
     if (isControl) own.acts = true;
     own.holds = holds || own.acts === true;
