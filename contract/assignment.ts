@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { keepFiles } from './files.ts';
 import { HIBERNATE } from './hibernation.ts';
 import { epoch } from './lease-key.ts';
 import { KEEP_PAGES } from './page-names.ts';
@@ -29,6 +30,8 @@ export const runnerOptions = z.object({
   toolset: z.enum(TOOLSETS).optional(),
   snapshot: z.enum(SNAPSHOTS).optional(),
   keep_pages: z.enum(KEEP_PAGES).optional(),
+  /** For the controller, which removes the other files at the session's end. Left out: none. */
+  keep_files: keepFiles.optional(),
   profile: leaseProfile.optional(),
   /** Left out: never. */
   hibernate: z.enum(HIBERNATE).exclude(['never']).optional(),

@@ -22,6 +22,12 @@ export const fileName = z
   })
   .refine(name => !/^[.\s]|[.\s]$/.test(name), { message: 'must not begin or end with a dot or a space' });
 
+/** Files of a session that stay after its end, until the retention of videos: none, all, or those of these names. */
+export const KEEP_FILES = ['none', 'all'] as const;
+const KEPT_NAMES_MAX = 20;
+export const keepFiles = z.union([z.enum(KEEP_FILES), z.array(fileName).min(1).max(KEPT_NAMES_MAX)]);
+export type KeepFiles = z.infer<typeof keepFiles>;
+
 /** The name of an artifact that is a file, e.g. `downloads/report.pdf`. */
 export const fileArtifactName = z
   .templateLiteral([z.enum(Object.values(FILE_FOLDERS)), '/', z.string()])

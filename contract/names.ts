@@ -192,6 +192,7 @@ export const ENV = {
   profileKmsKey: 'OMICRON_PROFILE_KMS_KEY',
   profileQuotaMb: 'OMICRON_PROFILE_QUOTA_MB',
   profileRetentionDays: 'OMICRON_PROFILE_RETENTION_DAYS',
+  keepFiles: 'OMICRON_KEEP_FILES',
   hibernate: 'OMICRON_HIBERNATE',
   hibernatedHours: 'OMICRON_HIBERNATED_HOURS',
   artifactEndpoints: 'OMICRON_ARTIFACT_ENDPOINTS',

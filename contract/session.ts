@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { ARTIFACT_KINDS } from './artifact-name.ts';
 import { SNAPSHOTS, TOOLSETS } from './assignment.ts';
 import type { EventKind } from './event-kinds.ts';
+import { keepFiles } from './files.ts';
 import { HIBERNATE } from './hibernation.ts';
 import { epoch } from './lease-key.ts';
 import { KEEP_PAGES } from './page-names.ts';
@@ -99,6 +100,8 @@ export const getOrCreateRequest = z
     snapshot: z.enum(SNAPSHOTS).optional(),
     /** Pages that are kept as artifacts; default: the deployment's. A live lease keeps its own. */
     keep_pages: z.enum(KEEP_PAGES).optional(),
+    /** Uploads and downloads that stay after the session's end: none, all, or these names; default: the deployment's, `none` unless set. */
+    keep_files: keepFiles.optional(),
     /**
      * The profile that the browser starts with; null or left out: none. A live lease keeps its own, and a request that names
      * another, or null, is refused with `profile_mismatch`, unless it switches.

@@ -126,6 +126,7 @@ async function coreOf(parts: ControllerParts, controllerUrl: Promise<string>) {
     claimSeconds: settings.claimSeconds,
     startSeconds: settings.startSeconds,
     hibernate: settings.hibernate,
+    keepFiles: settings.keepFiles,
   };
   const wake = wakes();
   const stopped = new AbortController();

@@ -10,7 +10,7 @@ import { markLostRunners, removeOrphans } from './loops/liveness.ts';
 import { loop } from './loops/loop.ts';
 import { poolLoop } from './loops/pool.ts';
 import { pruneLoop } from './loops/prune.ts';
-import { reap, retainArtifacts } from './loops/reap.ts';
+import { reap, removeDueFiles, retainArtifacts } from './loops/reap.ts';
 import { surveyArtifacts } from './loops/survey.ts';
 import type { Metrics } from './metrics.ts';
 import type { ArtifactStore } from './ports/artifacts.ts';
@@ -154,6 +154,7 @@ export function loopsOf(parts: LoopParts): Loops {
     every('profiles', 60_000, async () => parts.profileKeeper?.sweep()),
     every('hibernate', Math.min(reapMs, HIBERNATE_MS), async () => parts.hibernation?.hibernateExpiring()),
     every('erasures', reapMs, () => eraseUsers({ ...parts, kickDrain: wake.drain.kick })),
+    every('files', reapMs, () => removeDueFiles(parts)),
     every('survey', 3_600_000, () => surveyArtifacts({ ...parts, retention })),
     every('prune', 60_000, prune.runOnce),
     every('retain', 3_600_000, () => retainArtifacts({ ...parts, retention })),

@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import * as z from 'zod';
 import { TOOLSETS } from '../contract/assignment.ts';
+import { KEEP_FILES } from '../contract/files.ts';
 import { HIBERNATE } from '../contract/hibernation.ts';
 import { ENV, RUNNER_NAME_PREFIX } from '../contract/names.ts';
 import { credentialRules } from '../contract/policy/credentials.ts';
@@ -217,6 +218,8 @@ export const CONTROLLER_SETTINGS = {
   /** Days after which a profile that no lease has used is deleted. */
   profileRetentionDays: [ENV.profileRetentionDays, integer(1, 36_500).default(365)],
 
+  /** Uploads and downloads that stay after their session where its request does not say, as long as videos. */
+  keepFiles: [ENV.keepFiles, choice(...KEEP_FILES).default('none')],
   /** Moments at which sessions are hibernated whose request does not say: `never`, when the `node` goes, or at `expiry` too. */
   hibernate: [ENV.hibernate, choice(...HIBERNATE).default('never')],
   /** Hours for which a hibernated session is kept; then it ends as `expired`. */

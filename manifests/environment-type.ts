@@ -124,6 +124,8 @@ export interface Environment {
     readonly uploader: Resources;
     /** Pages that are kept, unless a lease says otherwise. */
     readonly keepPages?: 'none' | 'last' | 'calls';
+    /** Files that stay after their session, as long as videos, unless a lease says otherwise. */
+    readonly keepFiles?: 'none' | 'all';
     /** http origins on which credentials may be filled nevertheless: test sites only, never those of a deployment. */
     readonly insecureLoginOrigins?: readonly string[];
     /** Origins whose pages may use `/mcp`, and whose hosts a gateway may send as `Host`. */

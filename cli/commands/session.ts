@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { BrowserSessions } from '../../client/browser-sessions.ts';
 import { SNAPSHOTS, type Snapshot, TOOLSETS, type Toolset } from '../../contract/assignment.ts';
+import { KEEP_FILES, type KeepFiles } from '../../contract/files.ts';
 import { HIBERNATE, type Hibernate } from '../../contract/hibernation.ts';
 import { KEEP_PAGES, type KeepPages } from '../../contract/page-names.ts';
 import { COLOR_SCHEMES, type PageOptions, PERMISSIONS } from '../../contract/page-options.ts';
@@ -32,6 +33,10 @@ export function sessionCommands(program: Command, cli: Cli): void {
     .option('--profile-tabs', 'open the tabs that are saved in it, and save those that are open')
     .addOption(
       new Option('--keep-pages <what>', "pages to keep as artifacts (default: the deployment's)").choices(KEEP_PAGES),
+    )
+    .option(
+      '--keep-files <what...>',
+      `files to keep after the session: none, all, or names (default: the deployment's)`,
     )
     .addOption(
       new Option(
@@ -91,6 +96,7 @@ interface StartOptions {
   toolset?: Toolset;
   snapshot?: Snapshot;
   keepPages?: KeepPages;
+  keepFiles?: string[];
   hibernate?: Hibernate;
   profile?: string;
   profileMode?: (typeof PROFILE_MODES)[number];
@@ -110,6 +116,12 @@ interface StartOptions {
   permissions?: PageOptions['permissions'];
 }
 
+/** One word alone is a choice, anything else names files. */
+function keptFiles(given: string[]): KeepFiles {
+  const choice = KEEP_FILES.find(each => each === given[0]);
+  return choice !== undefined && given.length === 1 ? choice : given;
+}
+
 /** Leases a browser and leaves it to its time to live. The token is hidden unless asked for. */
 async function startSession(cli: Cli, options: StartOptions): Promise<void> {
   const sessions = await connectController(cli);
@@ -121,6 +133,7 @@ async function startSession(cli: Cli, options: StartOptions): Promise<void> {
     toolset: options.toolset,
     snapshot: options.snapshot,
     keepPages: options.keepPages,
+    keepFiles: options.keepFiles && keptFiles(options.keepFiles),
     hibernate: options.hibernate,
     profile: options.profile,
     profileMode: options.profileMode,

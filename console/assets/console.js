@@ -3981,7 +3981,7 @@ function Artifacts({ session, artifacts }) {
 	if (!list) return artifacts.error ? /* @__PURE__ */ a(Failure, { text: artifacts.error }) : /* @__PURE__ */ a(Loading, { what: "artifacts" });
 	if (list.length === 0) return /* @__PURE__ */ a("p", {
 		class: "muted",
-		children: isLive$1(session) && session.record_video ? "Videos are stored when the lease ends." : "Nothing was recorded or kept."
+		children: isLive$1(session) && session.record_video ? "Videos are stored when the lease ends." : "Nothing was recorded or kept: files go with their session, and pages are kept where that is asked for."
 	});
 	return /* @__PURE__ */ a($, { children: [list.some(({ kind, state }) => kind === "video" && state === "stored") && /* @__PURE__ */ a("p", { children: /* @__PURE__ */ a("a", {
 		href: encodePath`/sessions/${session.session_id}/replay`,

@@ -65,7 +65,7 @@ async function eraseArtifacts({ erasures, artifacts, maintenance, log }: Erasure
   for (const { id, uri } of await erasures.artifacts(userId, BATCH)) {
     try {
       await artifacts.erase(uri);
-      await maintenance.markExpired(id);
+      await maintenance.markExpired(id, 'retention');
     } catch (err) {
       log.warn({ err, artifact_id: id }, 'artifact of an erased user not removed; retrying');
     }

@@ -38,26 +38,43 @@ export interface RetentionParts {
  * Removes artifacts older than the retention (S4), and writes down those that are gone (O21). One that cannot be removed, or that its
  * store has not removed yet, stops nothing and is looked at again the next time.
  */
-export async function retainArtifacts(parts: RetentionParts): Promise<void> {
-  for (let after: string | null = null; ; ) {
-    const batch: { id: string; uri: string }[] = await parts.maintenance.expiredArtifacts(
-      parts.retention,
-      BATCH,
-      after,
-    );
-    for (const artifact of batch) await removeArtifact(parts, artifact);
-    if (batch.length < BATCH) return;
-    after = batch.at(-1)?.id ?? null;
-  }
+export function retainArtifacts(parts: RetentionParts): Promise<void> {
+  const { maintenance, artifacts, retention } = parts;
+  return removeEach(
+    parts,
+    'retention',
+    after => maintenance.expiredArtifacts(retention, BATCH, after),
+    artifacts.remove,
+  );
 }
 
-async function removeArtifact(parts: RetentionParts, { id, uri }: { id: string; uri: string }): Promise<void> {
-  const { maintenance, artifacts, log } = parts;
-  try {
-    if (!(await artifacts.remove(uri))) return;
-    await maintenance.markExpired(id);
-    log.info({ artifact_id: id }, 'expired artifact removed');
-  } catch (err) {
-    log.error({ err, artifact_id: id }, 'expired artifact not removed');
+/** Removes files that went with their session, also where the store removes old ones by itself. */
+export function removeDueFiles(parts: Omit<RetentionParts, 'retention'>): Promise<void> {
+  const { maintenance, artifacts } = parts;
+  const erase = async (uri: string) => {
+    await artifacts.erase(uri);
+    return true;
+  };
+  return removeEach(parts, 'session_ended', after => maintenance.dueFiles(BATCH, after), erase);
+}
+
+async function removeEach(
+  { maintenance, log }: Pick<RetentionParts, 'maintenance' | 'log'>,
+  reason: Parameters<Maintenance['markExpired']>[1],
+  next: (after: string | null) => Promise<{ id: string; uri: string }[]>,
+  remove: (uri: string) => Promise<boolean>,
+): Promise<void> {
+  for (let after: string | null = null; ; ) {
+    const batch = await next(after);
+    for (const { id, uri } of batch)
+      try {
+        if (!(await remove(uri))) continue;
+        await maintenance.markExpired(id, reason);
+        log.info({ artifact_id: id, reason }, 'expired artifact removed');
+      } catch (err) {
+        log.error({ err, artifact_id: id }, 'expired artifact not removed');
+      }
+    if (batch.length < BATCH) return;
+    after = batch.at(-1)?.id ?? null;
   }
 }

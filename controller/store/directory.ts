@@ -65,6 +65,9 @@ function readCursor(cursor: string): [string, string] {
   }
 }
 
+/** A file whose session has ended, as it is answered until its object is removed. */
+const DUE = JSON.stringify({ state: 'expired', uri: null, reason: 'session_ended' });
+
 export function sqlDirectory(database: Database): Directory {
   const one = async <T>(schema: z.ZodType<T>, sql: string, parameters: unknown[]): Promise<T | null> => {
     const [found] = await database.query<{ row: unknown }>(sql, parameters);
@@ -130,8 +133,9 @@ export function sqlDirectory(database: Database): Directory {
     },
     async artifacts(sessionId) {
       const rows = await database.query<{ row: unknown }>(
-        `select to_jsonb(a) as row from omicron.artifacts a where session_id = $1 order by created_at, name`,
-        [sessionId],
+        `select to_jsonb(a) || case when state = 'stored' and due_at <= clock_timestamp() then $2::jsonb else '{}' end as row
+           from omicron.artifacts a where session_id = $1 order by created_at, name`,
+        [sessionId, DUE],
       );
       return rows.map(({ row }) => artifactRow.parse(row));
     },

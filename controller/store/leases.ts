@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { RunnerOptions } from '../../contract/assignment.ts';
+import type { KeepFiles } from '../../contract/files.ts';
 import type { Hibernate } from '../../contract/hibernation.ts';
 import { type PageOptions, pageOptions } from '../../contract/page-options.ts';
 import type { EndReason, GetOrCreateRequest } from '../../contract/session.ts';
@@ -19,6 +20,7 @@ export interface Acquisition {
     | 'credentials'
     | 'toolset'
     | 'snapshot'
+    | 'keep_files'
     | 'keep_pages'
     | 'tags'
     | 'profile'
@@ -136,6 +138,8 @@ export interface LeaseRules {
   startSeconds: number;
   /** When sessions are hibernated whose request does not say. */
   hibernate: Hibernate;
+  /** Files that stay after their session, where its request does not say. */
+  keepFiles: Exclude<KeepFiles, string[]>;
 }
 
 const acquired = z.discriminatedUnion('outcome', [
@@ -183,6 +187,7 @@ export function sqlLeases(database: Database, rules: LeaseRules): Leases {
   return {
     async acquire({ request, ...acquisition }) {
       const { record_video, credentials, toolset, snapshot, keep_pages, tags, hibernate = rules.hibernate } = request;
+      const { keep_files = rules.keepFiles } = request;
       const { profile: name, profile_mode: mode, profile_form: form, profile_tabs: tabs } = request;
       const options: RunnerOptions = {
         record_video,
@@ -190,6 +195,7 @@ export function sqlLeases(database: Database, rules: LeaseRules): Leases {
         ...(toolset && { toolset }),
         ...(snapshot && { snapshot }),
         ...(keep_pages && { keep_pages }),
+        ...(keep_files !== 'none' && { keep_files }),
         ...(hibernate !== 'never' && { hibernate }),
         ...pageOptions.parse(request),
       };

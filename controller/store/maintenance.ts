@@ -17,7 +17,9 @@ export interface Maintenance {
   endAll(provider: string): Promise<void>;
   /** Stored artifacts past their retention, by id; those after `after`, null: from the first. */
   expiredArtifacts(retention: Retention, most: number, after: string | null): Promise<{ id: string; uri: string }[]>;
-  markExpired(artifactId: string): Promise<void>;
+  /** Stored files that went with their session, as `expiredArtifacts`. */
+  dueFiles(most: number, after: string | null): Promise<{ id: string; uri: string }[]>;
+  markExpired(artifactId: string, reason: 'retention' | 'session_ended'): Promise<void>;
 }
 
 export function sqlMaintenance(database: Database, rules: { startSeconds: number }): Maintenance {
@@ -41,10 +43,16 @@ export function sqlMaintenance(database: Database, rules: { startSeconds: number
             and ($3::uuid is null or id > $3) order by id limit $2`,
         [videos, most, after, pages],
       ),
-    async markExpired(artifactId) {
+    dueFiles: (most, after) =>
+      database.query<{ id: string; uri: string }>(
+        `select id, uri from omicron.artifacts
+          where state = 'stored' and due_at <= (select clock_timestamp()) and ($2::uuid is null or id > $2) order by id limit $1`,
+        [most, after],
+      ),
+    async markExpired(artifactId, reason) {
       await database.query(
-        `update omicron.artifacts set state = 'expired', reason = 'retention' where id = $1 and state = 'stored'`,
-        [artifactId],
+        `update omicron.artifacts set state = 'expired', reason = $2 where id = $1 and state = 'stored'`,
+        [artifactId, reason],
       );
     },
   };

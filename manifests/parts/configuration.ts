@@ -57,6 +57,7 @@ const givenToController = (env: Environment): GivenSettings => ({
   [ENV.poolBurst]: byField('limits.poolBurst', String(env.limits.poolBurst)),
   [ENV.maxSessionMinutes]: byField('limits.maxSessionMinutes', String(env.limits.maxSessionMinutes)),
   [ENV.artifactsRetentionDays]: byField('limits.retentionDays', String(env.limits.retentionDays)),
+  [ENV.keepFiles]: byField('runner.keepFiles', env.runner.keepFiles),
   [ENV.pagesRetentionDays]: byField('limits.pagesRetentionDays', String(env.limits.pagesRetentionDays)),
   [ENV.startSeconds]: preset(START_SECONDS),
   [ENV.podAddress]: fixed(undefined, FIXED.pod),

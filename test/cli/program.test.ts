@@ -72,9 +72,11 @@ it('starts a session with what its options say', async () => {
 it('starts a session with options that its pages see', async () => {
   controller.answerNext(ready());
   const line = 'session start --user u --conversation c --viewport 800x600 --locale de-CH --timezone Europe/Zurich';
-  const rest = '--color-scheme dark --geolocation -33.5,151.2,20 --permissions geolocation notifications';
+  const rest =
+    '--keep-files a.pdf b.pdf --color-scheme dark --geolocation -33.5,151.2,20 --permissions geolocation notifications';
   expect((await run(`${line} ${rest} --user-agent-suffix Example/1`)).code).toBe(0);
   expect(controller.seen[0]?.body).toMatchObject({
+    keep_files: ['a.pdf', 'b.pdf'],
     viewport: { width: 800, height: 600 },
     locale: 'de-CH',
     timezone: 'Europe/Zurich',

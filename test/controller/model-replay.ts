@@ -149,6 +149,7 @@ async function rowsOf(database: Database, world: World) {
     claimSeconds: seconds(TICKS.claim),
     startSeconds: seconds(TICKS.start),
     hibernate: 'never',
+    keepFiles: 'none',
   });
   const fleet = sqlFleet(database);
   const broker = sqlBroker(database);

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { KeepFiles } from '../../contract/files.ts';
 import type { Hibernate } from '../../contract/hibernation.ts';
 import type { LeaseProfile } from '../../contract/profile.ts';
 import type { Tags } from '../../contract/session.ts';
@@ -20,6 +21,7 @@ const RULES: LeaseRules = {
   claimSeconds: 15,
   startSeconds: 120,
   hibernate: 'never',
+  keepFiles: 'none',
 };
 
 type Claimed = Extract<Acquired, { outcome: 'claimed' }>;
@@ -34,6 +36,7 @@ interface Change extends Partial<Omit<Acquisition, 'request'>> {
   profile?: LeaseProfile;
   profileSwitch?: boolean;
   hibernate?: Hibernate;
+  keepFiles?: KeepFiles;
 }
 
 /** The steps of the protocol on one database, and the ways a test moves through them. */
@@ -54,6 +57,7 @@ export function protocol(database: Database, rules: Partial<LeaseRules> = {}) {
     profile,
     profileSwitch,
     hibernate,
+    keepFiles,
     ...change
   }: Change = {}): Acquisition => ({
     request: {
@@ -69,6 +73,7 @@ export function protocol(database: Database, rules: Partial<LeaseRules> = {}) {
       profile_tabs: false,
       profile_switch: profileSwitch ?? false,
       hibernate,
+      keep_files: keepFiles,
     },
     claimId: randomUUID(),
     abandonClaimId: null,

@@ -32,6 +32,53 @@ describe.each(Object.entries(stores))('the lease protocol on %s', (_name, open) 
     expect((await p.runner(claimed.runner.id)).state).toBe('leased');
   });
 
+  it('[E2] lets files go with their session, except those that its lease keeps by name, and late ones too', async () => {
+    const p = protocol(await open());
+    await p.warm(3);
+    const statesOf = async (id: string) =>
+      (await p.directory.artifacts(id)).map(({ name, state, reason }) => [name, state, reason]).sort();
+    const store = (lease: Awaited<ReturnType<typeof p.lease>>, name: string) =>
+      p.broker.writeArtifact(p.leaseOf(lease), { name, state: 'stored', uri: `file:///${name}`, bytes: 1 });
+    const first = await p.lease({ keepFiles: ['invoice.pdf'] });
+    const { id } = first.session;
+    for (const name of ['downloads/invoice.pdf', 'downloads/other.pdf', 'uploads/letter.txt', 'tab-001.webm'])
+      await store(first, name);
+    expect((await statesOf(id)).map(([, state]) => state)).toEqual(['stored', 'stored', 'stored', 'stored']);
+    expect(await p.maintenance.dueFiles(9, null)).toEqual([]);
+    await p.leases.end(id, null, null, 'released');
+    await store(first, 'downloads/late.pdf');
+    const gone = ['expired', 'session_ended'];
+    expect(await statesOf(id)).toEqual([
+      ['downloads/invoice.pdf', 'stored', null],
+      ['downloads/late.pdf', ...gone],
+      ['downloads/other.pdf', ...gone],
+      ['tab-001.webm', 'stored', null],
+      ['uploads/letter.txt', ...gone],
+    ]);
+    const due = await p.maintenance.dueFiles(9, null);
+    expect(due.map(({ uri }) => uri).sort()).toEqual([
+      'file:///downloads/late.pdf',
+      'file:///downloads/other.pdf',
+      'file:///uploads/letter.txt',
+    ]);
+    for (const { id: file } of due) await p.maintenance.markExpired(file, 'session_ended');
+    expect(await p.maintenance.dueFiles(9, null)).toEqual([]);
+
+    // The conversation's next session keeps nothing: the file that the first one kept stays.
+    await p.fleet.markGone(first.runner.id);
+    const second = await p.lease();
+    await store(second, 'downloads/second.pdf');
+    await p.leases.end(id, null, null, 'released');
+    const kept = (await statesOf(id)).filter(([, state]) => state === 'stored').map(([name]) => name);
+    expect(kept).toEqual(['downloads/invoice.pdf', 'tab-001.webm']);
+    expect((await p.maintenance.dueFiles(9, null)).map(({ uri }) => uri)).toEqual(['file:///downloads/second.pdf']);
+
+    const all = await p.lease({ conversationId: 'all', keepFiles: 'all' });
+    await store(all, 'downloads/a.pdf');
+    await p.leases.end(all.session.id, null, null, 'released');
+    expect(await statesOf(all.session.id)).toEqual([['downloads/a.pdf', 'stored', null]]);
+  });
+
   it('renews a ready lease with the same epoch and runner', async () => {
     const p = protocol(await open());
     await p.warm(1);

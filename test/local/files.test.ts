@@ -1,8 +1,8 @@
 import { once } from 'node:events';
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -44,12 +44,13 @@ beforeAll(async () => {
     log: pino({ level: 'silent' }),
     databaseUrl: await migratedDatabaseUrl(),
     egress: { allowedCidrs: ['127.0.0.1/32'] },
+    settings: { [ENV.reapSeconds]: '1' },
     runnerEnv: { ...shell(), [ENV.fileMb]: '1', [ENV.filesMb]: '2', [ENV.filesMax]: '4' },
   });
   sessions = new BrowserSessions(stack);
   const { port } = site.address() as AddressInfo; // a TCP server has one
   await sessions.putPolicy({}, { version: 1, sites: { ports: [port] } });
-  lease = await sessions.acquire({ userId: 'ada', conversationId: 'files', recordVideo: false });
+  lease = await sessions.acquire({ userId: 'ada', conversationId: 'files', recordVideo: false, keepFiles: 'all' });
   browser = await connectMcpBrowser(lease);
   await browser.call('browser_navigate', { url: `http://127.0.0.1:${port}/` });
 });
@@ -76,7 +77,7 @@ const codeOf = async (answer: Response): Promise<unknown> => [
   ((await answer.json()) as { code: string }).code,
 ];
 
-it('[B1] brings files in, uploads them by name, reads what was downloaded, and keeps all of it after the end', async () => {
+it('[B1] brings files in, uploads them by name, reads what was downloaded, and keeps all of it after the end where asked', async () => {
   const letter = join(folder, 'letter to Löwe.txt');
   await writeFile(letter, LETTER);
   expect(await cli('file', 'put', letter, lease.sessionId)).toMatchObject({
@@ -149,6 +150,30 @@ it('[B1] brings files in, uploads them by name, reads what was downloaded, and k
   const events = (await sessions.listEvents(lease.sessionId)).events.filter(({ kind }) => kind === 'file.added');
   expect(events.map(({ data }) => data)).toEqual(files.map(({ name, source, bytes }) => ({ name, source, bytes })));
   expect(await codeOf(await call('/late.txt', { method: 'PUT', body: 'late' }))).toEqual([409, 'lease_ended']);
+});
+
+it('[E2] removes files with their session, except those that its lease keeps by name', async () => {
+  const request = { userId: 'ada', conversationId: 'gone', recordVideo: false };
+  lease = await sessions.acquire({ ...request, keepFiles: ['kept.txt'] });
+  const { sessionId } = lease;
+  for (const name of ['kept.txt', 'gone.txt']) await sessions.putFile(sessionId, name, Buffer.from(name));
+  const rows = () => sessions.listArtifacts(sessionId);
+  const held = async () => {
+    const found = await readdir(join(folder, 'artifacts'), { recursive: true });
+    return found.filter(path => path.includes(sessionId) && path.endsWith('.txt')).map(path => basename(path));
+  };
+  await lease.end(); // files are stored after it
+  await eventually('both reports', async () => (await rows()).length === 2);
+  expect((await sessions.listFiles(sessionId)).map(({ name }) => name)).toEqual(['kept.txt']);
+  await expect(sessions.readFile(sessionId, 'gone.txt')).rejects.toMatchObject({ code: 'file_not_found' });
+  expect(await rows()).toEqual(
+    expect.arrayContaining([
+      expect.objectContaining({ name: 'uploads/kept.txt', state: 'stored' }),
+      expect.objectContaining({ name: 'uploads/gone.txt', state: 'expired', reason: 'session_ended' }),
+    ]),
+  );
+  await eventually('the other file to be removed', async () => (await held()).join() === 'kept.txt', 20_000);
+  expect(Buffer.from(await sessions.readFile(sessionId, 'kept.txt')).toString()).toBe('kept.txt');
 });
 
 it('refuses names that lead elsewhere, other content under a name, and what is too much', async () => {

@@ -224,7 +224,7 @@ function Artifacts({ session, artifacts }: { session: Session; artifacts: Polled
       <p class="muted">
         {isLive(session) && session.record_video
           ? 'Videos are stored when the lease ends.'
-          : 'Nothing was recorded or kept.'}
+          : 'Nothing was recorded or kept: files go with their session, and pages are kept where that is asked for.'}
       </p>
     );
   return (

@@ -27,6 +27,8 @@ begin
      set status = p_status, ended_reason = p_reason, error = p_error,
          claim_id = null, claim_until = null, starting_since = null, mcp_url = null, pod_name = null, service_name = null
    where id = s.id;
+  update omicron.artifacts set due_at = omicron.file_due_at(s.options, name)
+   where session_id = s.id and kind = 'file' and state = 'stored' and due_at is null;
   perform omicron.drop_snapshot(s.id);
   perform omicron.drain_runner(s.runner_id, p_reason);
   perform omicron.write_event(s.id, s.epoch, 'session.' || p_status,

@@ -232,6 +232,9 @@ class CredentialList(TypedDict):
     sites: list[Site]
 
 
+KeepFile: TypeAlias = str
+
+
 class Viewport(TypedDict):
     width: int
     height: int
@@ -256,6 +259,7 @@ class GetOrCreateRequest(TypedDict):
     toolset: NotRequired[Literal["playwright", "core", "compat", "both"]]
     snapshot: NotRequired[Literal["changes", "full", "none", "playwright"]]
     keep_pages: NotRequired[Literal["none", "last", "calls"]]
+    keep_files: NotRequired[Literal["none", "all"] | list[KeepFile]]
     profile: NotRequired[str | None]
     profile_mode: NotRequired[Literal["read-write", "read-only"]]
     profile_form: NotRequired[Literal["light", "complete"]]

@@ -318,6 +318,11 @@ create index runners_unleased_gone on omicron.runners (gone_at) where state = 'g
 -- When a worker began to launch it: its time to start counts from here. Until then it waits for its turn.
 alter table omicron.runners add column launched_at timestamptz;
 
+-- 0026_due_files.sql
+-- Files go with their session unless its lease keeps them: from `due_at` on their objects are removed. Null: not decided yet; infinity: kept.
+alter table omicron.artifacts add column due_at timestamptz;
+create index artifacts_due on omicron.artifacts (due_at) where state = 'stored' and due_at is not null;
+
 -- timeline.sql
 -- A session's append-only timeline.
 
@@ -660,6 +665,45 @@ language sql as $$
   returning name
 $$;
 
+-- artifacts.sql
+-- The time from which a file is removed whose session has ended: now, or never where the lease keeps all files or this name.
+create or replace function omicron.file_due_at(p_options jsonb, p_name text) returns timestamptz
+language plpgsql as $$
+declare
+  v_keep jsonb := p_options -> 'keep_files';
+begin
+  return case when v_keep = '"all"' or jsonb_typeof(v_keep) = 'array' and v_keep ? regexp_replace(p_name, '^.*/', '') then 'infinity'
+    else clock_timestamp() end;
+end $$;
+
+-- Outcome of a video, a file or a kept page: names of the latter two have a folder. A late report never makes a stored one lost; a
+-- lost one may turn out stored. False: this runner never held that lease.
+create or replace function omicron.write_artifact(p_session uuid, p_epoch integer, p_runner uuid, p_name text, p_state text, p_uri text,
+  p_bytes bigint, p_reason text) returns boolean
+language plpgsql as $$
+begin
+  if not omicron.held_lease(p_session, p_epoch, p_runner) then
+    return false;
+  end if;
+  insert into omicron.artifacts (session_id, epoch, runner_id, name, kind, state, uri, bytes, reason)
+    values (p_session, p_epoch, p_runner, p_name,
+      case when p_name like 'pages/%' then 'page' when p_name like '%/%' then 'file' else 'video' end, p_state, p_uri, p_bytes, p_reason)
+  on conflict (runner_id, name) do update
+    set state = excluded.state, uri = excluded.uri, bytes = excluded.bytes, reason = excluded.reason
+    where omicron.artifacts.state = 'lost' and excluded.state = 'stored';
+  if found then
+    -- An upload may end after the session.
+    update omicron.artifacts a set due_at = omicron.file_due_at(s.options, a.name)
+      from omicron.browser_sessions s
+     where a.runner_id = p_runner and a.name = p_name and a.kind = 'file' and a.state = 'stored' and a.due_at is null and s.id = p_session
+       and exists (select from omicron.session_events e
+                    where e.session_id = p_session and e.epoch = p_epoch and e.kind in ('session.ended', 'session.error'));
+    perform omicron.write_event(p_session, p_epoch, 'artifact.' || p_state,
+      jsonb_strip_nulls(jsonb_build_object('name', p_name, 'uri', p_uri, 'bytes', p_bytes, 'reason', p_reason)));
+  end if;
+  return true;
+end $$;
+
 -- snapshot.sql
 -- The snapshot of a hibernated session: read by the start that restores it, and gone with its restore or its end.
 
@@ -723,6 +767,8 @@ begin
      set status = p_status, ended_reason = p_reason, error = p_error,
          claim_id = null, claim_until = null, starting_since = null, mcp_url = null, pod_name = null, service_name = null
    where id = s.id;
+  update omicron.artifacts set due_at = omicron.file_due_at(s.options, name)
+   where session_id = s.id and kind = 'file' and state = 'stored' and due_at is null;
   perform omicron.drop_snapshot(s.id);
   perform omicron.drain_runner(s.runner_id, p_reason);
   perform omicron.write_event(s.id, s.epoch, 'session.' || p_status,
@@ -1186,29 +1232,6 @@ begin
   perform omicron.write_event(s.id, s.epoch, 'session.claimed',
     jsonb_build_object('runner_id', r.id, 'warm', r.assigned_at is not null));
   return jsonb_build_object('outcome', 'claimed', 'session', to_jsonb(s), 'runner', to_jsonb(r), 'evicted', v_victims <> '{}');
-end $$;
-
--- artifacts.sql
--- Outcome of a video, a file or a kept page: names of the latter two have a folder. A late report never makes a stored one lost; a
--- lost one may turn out stored. False: this runner never held that lease.
-create or replace function omicron.write_artifact(p_session uuid, p_epoch integer, p_runner uuid, p_name text, p_state text, p_uri text,
-  p_bytes bigint, p_reason text) returns boolean
-language plpgsql as $$
-begin
-  if not omicron.held_lease(p_session, p_epoch, p_runner) then
-    return false;
-  end if;
-  insert into omicron.artifacts (session_id, epoch, runner_id, name, kind, state, uri, bytes, reason)
-    values (p_session, p_epoch, p_runner, p_name,
-      case when p_name like 'pages/%' then 'page' when p_name like '%/%' then 'file' else 'video' end, p_state, p_uri, p_bytes, p_reason)
-  on conflict (runner_id, name) do update
-    set state = excluded.state, uri = excluded.uri, bytes = excluded.bytes, reason = excluded.reason
-    where omicron.artifacts.state = 'lost' and excluded.state = 'stored';
-  if found then
-    perform omicron.write_event(p_session, p_epoch, 'artifact.' || p_state,
-      jsonb_strip_nulls(jsonb_build_object('name', p_name, 'uri', p_uri, 'bytes', p_bytes, 'reason', p_reason)));
-  end if;
-  return true;
 end $$;
 
 -- policies.sql
@@ -2083,10 +2106,11 @@ insert into omicron.migrations (name, digest, declares) values ('0022_cancelled_
 insert into omicron.migrations (name, digest, declares) values ('0023_user_erasures.sql', '298c8507a0f4e6e6983db415322f88167c2536b20e2bb253a06392170ad48da1', NULL);
 insert into omicron.migrations (name, digest, declares) values ('0024_retention.sql', 'b63650f5400f93c8d51f7d2ef12d1a1acc65fb6a76c5fcb221bf11f67201d361', NULL);
 insert into omicron.migrations (name, digest, declares) values ('0025_launches.sql', '1eef77d647c5e64f9833816ba852aae40e00e3d12f8a4aac65551a5841e6e617', NULL);
+insert into omicron.migrations (name, digest, declares) values ('0026_due_files.sql', '071e5869dca28c962df0528fcb95dad7937b3546e70d2774e2309811d04ffab9', NULL);
 insert into omicron.migrations (name, digest, declares) values ('functions/acquire.sql', '760d5f2fd1dc35f0d17c1505f12975cb39ff63960774d355ddbd67cc380ead56', '{"omicron.acquire(text, text, uuid, uuid, integer, integer, jsonb, jsonb, text, text, text, integer, text, integer, integer, boolean, uuid[])"}');
-insert into omicron.migrations (name, digest, declares) values ('functions/artifacts.sql', '8dd26c33536852f56fb0dbd87b27038dc359f09c0f6258913906a4930e596e93', '{"omicron.write_artifact(uuid, integer, uuid, text, text, text, bigint, text)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/artifacts.sql', 'bb40038132f511d3ed62f85e7b2141f767677d93dd10032f8e2d5d92216b6687', '{"omicron.file_due_at(jsonb, text)","omicron.write_artifact(uuid, integer, uuid, text, text, text, bigint, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/claim.sql', '30cdc50a62024c07241e40dfc61fc9be58dff16a2ea27c9532e462180d6d66ba', '{"omicron.may_start(omicron.browser_sessions, integer)","omicron.beat_claim(uuid, integer, uuid, integer, integer)","omicron.begin_assignment(uuid, integer, uuid)","omicron.fail_claim(uuid, integer, uuid, text, text)"}');
-insert into omicron.migrations (name, digest, declares) values ('functions/close-lease.sql', '6aa57c545dd7af8ec5b2241d5ca96a4198c1e23462aaa928ff78c2ce717a4f07', '{"omicron.drain_runner(uuid, text)","omicron.close_lease(omicron.browser_sessions, text, text, text)",omicron.expire_lease(omicron.browser_sessions)}');
+insert into omicron.migrations (name, digest, declares) values ('functions/close-lease.sql', 'e7335ebf38affd08475d2ce5e8606c69e9141c1d33fa312524845daa35c010cd', '{"omicron.drain_runner(uuid, text)","omicron.close_lease(omicron.browser_sessions, text, text, text)",omicron.expire_lease(omicron.browser_sessions)}');
 insert into omicron.migrations (name, digest, declares) values ('functions/egress-leases.sql', '92a9d450ee879816a16347b8ed82d844ac8eb9e6ad94e007e44c9048107f1962', '{omicron.live_leases(uuid[]),omicron.awaited_uploads(uuid[])}');
 insert into omicron.migrations (name, digest, declares) values ('functions/end-lease.sql', '1f614ad0f1b1ca5c7cb9cdf12e58e70c02e2e277220540cbad90f6209a05e2e2', '{"omicron.end_lease(uuid, text, integer, text)","omicron.archive(uuid, text)",omicron.end_all(text)}');
 insert into omicron.migrations (name, digest, declares) values ('functions/erase-user.sql', '4244245606d18dcf935537adbc8676d2d9dd87ccb66d01601a2386dbee273ba6', '{omicron.begin_erasure(text),"omicron.count_erased(text, jsonb)","omicron.erase_rows(text, integer)"}');

@@ -40,6 +40,7 @@ CHECK_SECONDS = 100.0
 
 Toolset = Literal["playwright", "core", "compat", "both"]
 Snapshot = Literal["changes", "full", "none", "playwright"]
+KeepFiles = Literal["none", "all"]
 KeepPages = Literal["none", "last", "calls"]
 Hibernate = Literal["never", "node", "expiry"]
 McpAuth = Literal["header", "url"]
@@ -91,6 +92,7 @@ class AsyncBrowserSessions:
         toolset: Toolset | None = None,
         snapshot: Snapshot | None = None,
         keep_pages: KeepPages | None = None,
+        keep_files: KeepFiles | Sequence[str] | None = None,
         hibernate: Hibernate | None = None,
         mcp_auth: McpAuth | None = None,
         credentials: bool | None = None,
@@ -126,6 +128,7 @@ class AsyncBrowserSessions:
             "toolset": toolset,
             "snapshot": snapshot,
             "keep_pages": keep_pages,
+            "keep_files": keep_files,
             "hibernate": hibernate,
             "mcp_auth": mcp_auth,
             "credentials": credentials,
@@ -164,6 +167,7 @@ class AsyncBrowserSessions:
         toolset: Toolset | None = None,
         snapshot: Snapshot | None = None,
         keep_pages: KeepPages | None = None,
+        keep_files: KeepFiles | Sequence[str] | None = None,
         hibernate: Hibernate | None = None,
         mcp_auth: McpAuth | None = None,
         credentials: bool | None = None,
@@ -193,6 +197,7 @@ class AsyncBrowserSessions:
             toolset=toolset,
             snapshot=snapshot,
             keep_pages=keep_pages,
+            keep_files=keep_files,
             hibernate=hibernate,
             mcp_auth=mcp_auth,
             credentials=credentials,
