@@ -257,18 +257,33 @@ test.runIf(onNode)('the API server stopped for a while: leases go on and are ren
   });
 });
 
-/** Asks once, and answers why the start failed, as the session's row says it. */
-async function failsToStart(userId: string): Promise<string> {
-  const request = { userId, conversationId: 'c', recordVideo: false, waitSeconds: 0 };
-  await expect(sessions.acquire(request)).rejects.toMatchObject({ code: 'lease_starting' });
-  const failed = await eventually(
-    'the start fails',
-    async () => (await sessions.list({ userId })).sessions.find(({ status }) => status === 'error'),
-    150_000,
-  );
-  expect(failed.ended_reason).toBe('runner_start_failed');
-  return failed.error ?? '';
+/** Asks until a start fails, and answers why, as the session's row says it: runners of the template before serve first. */
+async function failsToStart(): Promise<string> {
+  for (let n = 0; n < OTHERS_MAX; n += 1) {
+    const userId = `fault-${randomUUID()}`;
+    const request = { userId, conversationId: 'c', recordVideo: false, waitSeconds: 0 };
+    const refused = await sessions.acquire(request).then(
+      found => found.end(),
+      (error: unknown) => error,
+    );
+    if (refused === undefined) continue;
+    expect(refused).toMatchObject({ code: 'lease_starting' });
+    const started = await eventually(
+      'the end of the start',
+      async () =>
+        (await sessions.list({ userId })).sessions.find(({ status }) => status === 'error' || status === 'ready'),
+      150_000,
+    );
+    if (started.status === 'ready') await sessions.end(started.session_id);
+    else {
+      expect(started.ended_reason).toBe('runner_start_failed');
+      return started.error ?? '';
+    }
+  }
+  throw new Error(`${OTHERS_MAX} starts did not fail`);
 }
+/** More than runners of the template before. */
+const OTHERS_MAX = 6;
 
 /** The pod carries its lease, and hangs no more on the template. */
 async function leasedOnItsOwn({ pod, lease: { sessionId } }: Held): Promise<boolean> {
@@ -322,7 +337,7 @@ test(
           ...['--ignore-daemonsets', '--timeout=110s'],
         ]),
       );
-      expect(await failsToStart(`fault-${randomUUID()}`)).toMatch(
+      expect(await failsToStart()).toMatch(
         /The pod cannot be scheduled \(Unschedulable\): .*nodes are available.*unschedulable/,
       );
     } finally {
@@ -400,7 +415,7 @@ describe('the template', () => {
       try {
         await replace(policyBefore.replaceAll(image, broken));
         await replace(templateBefore.replaceAll(image, broken));
-        expect(await failsToStart(`fault-${randomUUID()}`)).toMatch(
+        expect(await failsToStart()).toMatch(
           /cannot start \((ErrImagePull|ImagePullBackOff), image localhost\/there-is-no-such-image:1\)/,
         );
         await stillServes(sessions, held);
