@@ -204,7 +204,7 @@ describe('acceptance', { timeout: 180_000 }, () => {
     const [video] = await recordings(d, c, leased.session_id);
     const session = await show(d, c, leased.session_id);
     expect(video).toMatchObject({ state: 'stored', epoch: 1, runner_id: session.runner_id });
-    expect(session.artifacts_prefix).toBe(`pw-videos/local/${session.session_id}/1-${session.runner_id}/`);
+    expect(session.artifacts_prefix).toBe(`pw-videos/prod/${session.session_id}/1-${session.runner_id}/`);
     expect(video?.uri).toContain(session.artifacts_prefix);
     const path = fileURLToPath(video?.uri ?? '');
     const { stdout } = await run('ffprobe', [

@@ -13,6 +13,7 @@ import type { Artifact, LeaseAnswer, Session, SessionEvent } from '../../contrac
 import { serviceKey, signServiceToken } from '../../contract/tokens.ts';
 import { eventually } from '../eventually.ts';
 import { migratedDatabaseUrl } from '../postgres.ts';
+import { prodSettings } from './prod-settings.ts';
 
 const MAIN = fileURLToPath(new URL('../../controller/main.ts', import.meta.url));
 
@@ -23,7 +24,7 @@ export interface Answer<T> {
   body: T;
 }
 
-/** One deployment: a database, a data folder, keys, and any number of controller processes. */
+/** One deployment with the settings of prod: a database, a data folder, keys, and any number of controller processes. */
 export interface Deployment {
   dataDir: string;
   /** Starts one more controller process; resolves when it listens. */
@@ -45,6 +46,7 @@ export async function deployment(): Promise<Deployment> {
   const dataDir = await mkdtemp(join(tmpdir(), 'omicron-test-'));
   const secret = randomBytes(32).toString('hex');
   const environment = {
+    ...(await prodSettings()),
     PATH: process.env.PATH,
     HOME: process.env.HOME,
     NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
@@ -58,8 +60,7 @@ export async function deployment(): Promise<Deployment> {
     OMICRON_PORT: '0',
     OMICRON_SECRET_STORE: 'file',
     OMICRON_SECRET_FILE_KEY: randomBytes(32).toString('base64'),
-    OMICRON_POOL_IDLE: '1',
-    OMICRON_REAP_SECONDS: '0.5',
+    OMICRON_POOL_IDLE: '1', // prod's four take more than a machine of two cores
   };
   const processes: ControllerProcess[] = [];
   const lines: string[] = [];

@@ -15,7 +15,7 @@ describe('a deployment', { timeout: 180_000 }, () => {
 
   it('two controllers keep one pool: no claimed runner is ever taken by it', async () => {
     const d = await deployment();
-    const settings = { OMICRON_POOL_IDLE: '2', OMICRON_USER_LIMIT: '50' };
+    const settings = { OMICRON_POOL_IDLE: '2' };
     const [c1, c2] = await Promise.all([d.controller(settings), d.controller(settings)]);
     if (!c1 || !c2) throw new Error('no controllers');
     for (let round = 0; round < 2; round++) {
