@@ -11,7 +11,7 @@ export interface UserRoutes extends ErasureParts {
 }
 
 /** A runner saves its recording and its profile, and ends, within this time. */
-const ERASE_MS = 10_000;
+const ERASE_MS = 5_000;
 
 /** Everything of a user (O15). */
 export const userRoutes: FastifyPluginAsyncZod<UserRoutes> = async (app, parts) => {
