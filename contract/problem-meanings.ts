@@ -38,7 +38,8 @@ export const PROBLEM_MEANINGS = {
   // limits
   user_quota_exceeded:
     'The user has as many sessions as `OMICRON_USER_LIMIT` allows; `limit` and `active` say how many. End one, or retry after `retry_after_seconds`.',
-  capacity_exceeded: 'Every place for a runner is taken. Retry after `retry_after_seconds`; the SDKs do.',
+  capacity_exceeded:
+    'Every place for a runner is taken, and `wait_seconds` have passed. Retry after `retry_after_seconds`, which keeps the turn; the SDKs do.',
 
   // files and artifacts
   file_exists: 'The lease has a file of this name with other content. Choose another name.',

@@ -13,6 +13,7 @@ import { AwaitedRedemptions } from './lease/awaited-redemptions.ts';
 import { ChangeSignal } from './lease/changes.ts';
 import { GetOrCreate } from './lease/get-or-create.ts';
 import { SessionHibernation } from './lease/hibernation.ts';
+import { WaitingLine } from './lease/line.ts';
 import { mcpAccess } from './lease/mcp-access.ts';
 import { pendingUserActions } from './lease/pending-user-actions.ts';
 import { uploadSites } from './lease/upload-sites.ts';
@@ -209,6 +210,12 @@ async function serverOf(core: Core): Promise<FastifyInstance> {
     beatMs: (settings.claimSeconds * 1000) / 3,
     kickLaunch: wake.launch.kick,
     kickDrain,
+    onWaited: core.metrics.waited,
+    line: new WaitingLine({
+      ...core,
+      wake: wake.line,
+      onError: err => core.log.warn({ err }, 'line unreadable; retrying'),
+    }),
   });
   return buildServer({
     ...core,

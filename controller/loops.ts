@@ -40,6 +40,8 @@ export interface Wakes {
   drain: Wake;
   pool: Wake;
   liveness: Wake;
+  /** A place came free: who waits for one looks. */
+  line: Wake;
 }
 
 export const wakes = (): Wakes => ({
@@ -47,6 +49,7 @@ export const wakes = (): Wakes => ({
   drain: new Wake(),
   pool: new Wake(),
   liveness: new Wake(),
+  line: new Wake(),
 });
 
 type LoopSettings = Pick<
@@ -122,7 +125,10 @@ export function loopsOf(parts: LoopParts): Loops {
       pool.failed();
       wake.drain.kick();
     },
-    onSuccess: pool.succeeded,
+    onSuccess() {
+      pool.succeeded();
+      wake.line.kick();
+    },
     clock,
     log,
   });
@@ -136,6 +142,7 @@ export function loopsOf(parts: LoopParts): Loops {
     onUnserved: parts.changes.kick,
     onGone() {
       wake.pool.kick();
+      wake.line.kick();
       parts.changes.kick();
     },
     clock,

@@ -13,6 +13,8 @@ export interface Metrics {
   /** Contents of the artifact store below one prefix, and the days that they are to be kept. */
   surveyed(held: PrefixSurvey, retentionDays: number): void;
   surveyFailed(): void;
+  /** A caller waited for a place: it got one, was refused when its time was over, or hung up. */
+  waited(seconds: number, outcome: 'place' | 'refused' | 'left'): void;
   /** Rows of a table that were removed past their retention. */
   pruned(table: string, rows: number): void;
   /** Prometheus text. Counts are read from the database at each scrape. */
@@ -51,6 +53,14 @@ export function prometheusMetrics(directory: Directory): Metrics & { readonly re
     help: 'From a get-or-create to its answer, renewals included',
     labelNames: ['outcome'],
     buckets: BUCKETS,
+    registers,
+  });
+  const waiting = new Gauge({ name: 'omicron_waiting_callers', help: 'Callers that wait for a place', registers });
+  const waits = new Histogram({
+    name: 'omicron_wait_seconds',
+    help: 'For how long callers waited where every place was taken: until they got one, were refused, or left',
+    labelNames: ['outcome'],
+    buckets: [0.1, 0.5, 1, 2.5, 5, 10, 20, 30, 60],
     registers,
   });
   const failures = new Counter({
@@ -121,6 +131,7 @@ export function prometheusMetrics(directory: Directory): Metrics & { readonly re
     starting.set(now.starting);
     hibernated.set(now.hibernated);
     capacity.set(now.capacity);
+    waiting.set(now.waiting);
     for (const [state, count] of Object.entries(now.runners)) runners.set({ state }, count);
     // Zeros too: a rate needs the value before the first one. Reset, since the database counts, not this process.
     ended.reset();
@@ -137,6 +148,7 @@ export function prometheusMetrics(directory: Directory): Metrics & { readonly re
     acquired: (seconds, outcome) => created.observe({ outcome }, seconds),
     runnerFailed: () => failures.inc(),
     reaped: leases => deletes.inc(leases),
+    waited: (seconds, outcome) => waits.observe({ outcome }, seconds),
     surveyFailed: () => unchecked.inc(),
     pruned: (table, rows) => prunedRows.inc({ table }, rows),
     surveyed({ prefix, objects, bytes, oldestMs, expiryDays }, retentionDays) {

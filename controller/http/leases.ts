@@ -1,3 +1,4 @@
+import type { FastifyReply } from 'fastify';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import * as z from 'zod';
 import { epoch } from '../../contract/lease-key.ts';
@@ -31,6 +32,15 @@ export interface LeaseRoutes extends EndingParts {
   kickDrain: () => void;
 }
 
+/** Aborts when the caller closes its connection before it has its answer. */
+function hungUp(reply: FastifyReply): AbortSignal {
+  const left = new AbortController();
+  reply.raw.once('close', () => {
+    if (!reply.raw.writableFinished) left.abort();
+  });
+  return left.signal;
+}
+
 const params = z.object({ session_id: z.uuid() });
 
 /** O1, O2, O3: leases for the platform. */
@@ -55,7 +65,7 @@ export const leaseRoutes: FastifyPluginAsyncZod<LeaseRoutes> = async (app, parts
       const beganMs = performance.now();
       let outcome = 'failed';
       try {
-        const lease = await getOrCreate.run(request.body);
+        const lease = await getOrCreate.run(request.body, hungUp(reply));
         outcome = lease.status;
         if (lease.status === 'starting') reply.status(202).header('retry-after', '1');
         return lease;

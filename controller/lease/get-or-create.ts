@@ -16,11 +16,12 @@ import type { Acquired, Acquisition } from '../store/leases.ts';
 import type { Policies } from '../store/policies.ts';
 import type { SessionRow } from '../store/rows.ts';
 import type { SessionHibernation } from './hibernation.ts';
+import type { WaitingLine } from './line.ts';
 import { makeRoom } from './make-room.ts';
 import type { McpAccess } from './mcp-access.ts';
 import { refuseUnheld } from './provider-limits.ts';
 import { type StartParts, start } from './start.ts';
-import { POLL, settledBefore, Waiting } from './waiting.ts';
+import { settledBefore, Waiting } from './waiting.ts';
 
 export interface GetOrCreateParts extends StartParts {
   secrets: SecretStore;
@@ -31,12 +32,16 @@ export interface GetOrCreateParts extends StartParts {
   /** Null: this deployment cannot hibernate sessions. */
   hibernation: Pick<SessionHibernation, 'evict'> | null;
   namespace: string;
+  /** Callers that wait where every place is taken. */
+  line: WaitingLine;
+  /** A caller waited so long for a place: it got one, was refused, or left. */
+  onWaited: (seconds: number, outcome: 'place' | 'refused' | 'left') => void;
   /** Runners that one start tries, each in an epoch of its own. */
   attemptsMax: number;
 }
 
-/** Polls between two tries to make room. */
-const ROOM_TRIES = 20;
+/** Between two tries of a caller to make room. */
+const ROOM_MS = 5_000;
 const LEAVING_POLL_MS = 250;
 
 type Claimed = Extract<Acquired, { outcome: 'claimed' }>;
@@ -53,8 +58,11 @@ export class GetOrCreate {
     this.#waiting = new Waiting(parts.directory, parts.clock);
   }
 
-  /** Resolves with a `ready` lease, or with a `starting` one when `wait_seconds` have passed. */
-  async run(request: GetOrCreateRequest): Promise<LeaseAnswer> {
+  /**
+   * Resolves with a `ready` lease, or with a `starting` one when `wait_seconds` have passed. When `left` aborts, the caller has hung up:
+   * it no longer waits for a place.
+   */
+  async run(request: GetOrCreateRequest, left: AbortSignal = neverAborts()): Promise<LeaseAnswer> {
     const { clock } = this.#parts;
     const deadlineMs = clock.nowMs() + request.wait_seconds * 1000;
     if (request.profile) requireProfiles(this.#parts.profileKeeper);
@@ -62,7 +70,7 @@ export class GetOrCreate {
     await refuseUnheld(request, this.#parts);
     if (request.require_credentials) await this.#requireCredentials(request.user_id);
     for (;;) {
-      const acquired = await this.#acquireWithRoom(request, deadlineMs);
+      const acquired = await this.#acquireInLine(request, deadlineMs, left);
       if (acquired.outcome === 'renewed') {
         const { session } = acquired;
         refuseOtherProfile(request, session);
@@ -135,44 +143,69 @@ export class GetOrCreate {
         await giveUp();
         throw started.error;
       }
-      const next = await this.#acquire(request, randomUUID(), claimId).catch(async error => {
+      const again = { claimId: randomUUID(), abandonClaimId: claimId, waits: false };
+      const next = await this.#acquire(request, again).catch(async error => {
         await giveUp();
         throw error;
       });
+      if (next.outcome === 'refused') {
+        await giveUp();
+        throw acquireRefused(next);
+      }
       this.#waiting.wake(session.id, session.epoch);
       if (next.outcome !== 'claimed') return { outcome: 'lost', session };
       ({ session, runner, evicted } = next);
     }
   }
 
-  /** Where every place is taken, a released lease gives way to this one. */
-  async #acquireWithRoom(request: GetOrCreateRequest, deadlineMs: number) {
-    const { clock, leases, hibernation, provider, kickDrain } = this.#parts;
-    for (let attempt = 0; ; attempt++) {
-      try {
-        return await this.#acquire(request, randomUUID(), null);
-      } catch (error) {
-        const isFull = error instanceof OmicronError && error.code === 'capacity_exceeded';
-        if (!isFull || clock.nowMs() >= deadlineMs) throw error;
-        // a place is free once its runner is gone; another caller may take it, and then room is made again
-        if (attempt % ROOM_TRIES === 0) {
-          const isMade = await makeRoom({ leases, hibernation, provider: provider.name });
-          if (!isMade && attempt === 0) throw error;
-        }
-        kickDrain();
-        await waitBackoff(attempt, POLL, neverAborts(), clock);
+  /** A released lease gives way to this one where every place is taken, or the caller waits in the line. */
+  async #acquireInLine(request: GetOrCreateRequest, deadlineMs: number, left: AbortSignal) {
+    const { clock, leases, line, onWaited } = this.#parts;
+    let room = { notBeforeMs: 0 };
+    let sinceMs: number | undefined;
+    const waited = (outcome: 'place' | 'refused' | 'left') => {
+      if (sinceMs !== undefined) onWaited((clock.nowMs() - sinceMs) / 1000, outcome);
+    };
+    for (;;) {
+      const waits = clock.nowMs() < deadlineMs && !left.aborted;
+      const acquired = await this.#acquire(request, { claimId: randomUUID(), abandonClaimId: null, waits });
+      if (acquired.outcome !== 'refused') {
+        waited('place');
+        return acquired;
       }
+      const { place, ahead = 0 } = acquired;
+      if (place === undefined || !waits) {
+        waited(left.aborted ? 'left' : 'refused');
+        throw acquireRefused(acquired);
+      }
+      sinceMs ??= clock.nowMs();
+      room = await this.#makeRoom(room, ahead);
+      await line.turn(place, Math.min(deadlineMs, room.notBeforeMs), left);
+      if (!left.aborted && clock.nowMs() < deadlineMs) continue;
+      const kept = await leases.leaveLine(place, !left.aborted);
+      waited(left.aborted ? 'left' : 'refused');
+      throw acquireRefused({ ...acquired, ...kept });
     }
   }
 
+  /** A caller has the released lease of its own turn give way: as many do as callers wait. */
+  async #makeRoom({ notBeforeMs }: { notBeforeMs: number }, ahead: number) {
+    const { clock, leases, hibernation, provider, kickDrain } = this.#parts;
+    if (clock.nowMs() < notBeforeMs) return { notBeforeMs };
+    if (await makeRoom({ leases, hibernation, provider: provider.name }, ahead)) kickDrain();
+    return { notBeforeMs: clock.nowMs() + ROOM_MS };
+  }
+
   /** Evicted leases that ask for it are hibernated if possible; the others are ended. */
-  async #acquire(request: GetOrCreateRequest, claimId: string, abandonClaimId: string | null) {
+  async #acquire(
+    request: GetOrCreateRequest,
+    call: Pick<Acquisition, 'claimId' | 'abandonClaimId' | 'waits'>,
+  ): Promise<Exclude<Acquired, { outcome: 'evicts' }>> {
     const { provider, namespace, hibernation } = this.#parts;
     const unhibernated: string[] = [];
     const acquisition = {
+      ...call,
       request,
-      claimId,
-      abandonClaimId,
       unhibernated: hibernation && unhibernated,
       provider: provider.name,
       template: await provider.templateDigest(),
@@ -180,7 +213,6 @@ export class GetOrCreate {
     };
     for (;;) {
       const acquired = await this.#acquireOnce(acquisition);
-      if (acquired.outcome === 'refused') throw acquireRefused(acquired);
       if (acquired.outcome !== 'evicts') return acquired;
       const evict = async (id: string) => {
         if (!(await hibernation?.evict(id))) unhibernated.push(id);
@@ -281,6 +313,7 @@ function acquireRefused({
   retryAfterMs,
   holder,
   provider,
+  turn,
 }: Extract<Acquired, { outcome: 'refused' }>): OmicronError {
   if (code === 'profile_quota_exceeded') return tooManyProfiles();
   if (code === 'profile_mismatch') return otherProfile('another profile, and is hibernated', holder);
@@ -301,6 +334,6 @@ function acquireRefused({
   const detail =
     code === 'user_quota_exceeded'
       ? `The user has ${active} of ${limit} active sessions. End one, or try again in ${retryAfterSeconds} s.`
-      : `${active} of ${limit} browsers are in use. Try again in ${retryAfterSeconds} s.`;
+      : `${active} of ${limit} browsers are in use, and ${turn ?? 0} callers are first. Try again in ${retryAfterSeconds} s: this place in the line is kept until then.`;
   return new OmicronError(code, detail, { retryAfterSeconds, limit, active });
 }

@@ -12,9 +12,13 @@ export interface RoomParts {
 /** Released leases are tried one after the other: one that is held again by now stays. */
 const CANDIDATES = 3;
 
-/** Frees a place of the capacity: a lease that its platform has released gives way, the longest released first. False: every one is held. */
-export async function makeRoom({ leases, hibernation, provider }: RoomParts): Promise<boolean> {
-  for (const { id, hibernates } of await leases.released(provider, CANDIDATES)) {
+/**
+ * Frees a place of the capacity: a lease that its platform has released gives way, the longest released first, after those that give way
+ * to the callers before this one. False: every one is held.
+ */
+export async function makeRoom({ leases, hibernation, provider }: RoomParts, ahead: number): Promise<boolean> {
+  const released = await leases.released(provider, ahead + CANDIDATES);
+  for (const { id, hibernates } of released.slice(ahead)) {
     if (hibernates && (await hibernation?.evict(id))) return true;
     if (await leases.endReleased(id)) return true;
   }

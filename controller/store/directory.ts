@@ -18,6 +18,8 @@ export interface Stats {
   starting: number;
   /** Sessions that are kept without a runner. */
   hibernated: number;
+  /** Callers that wait for a place. */
+  waiting: number;
   runners: Record<string, number>;
   capacity: number;
   /** Leases that ended, by reason, and recordings, by what became of them: totals since the first day. */
@@ -146,10 +148,12 @@ export function sqlDirectory(database: Database): Directory {
         active: number;
         starting: number;
         hibernated: number;
+        waiting: number;
         capacity: number;
       }>(
         `select count(*) filter (where status = 'ready')::int as active, count(*) filter (where status = 'starting')::int as starting,
                 count(*) filter (where status = 'hibernated')::int as hibernated,
+                (select count(*)::int from omicron.waiting_callers where waits_until > clock_timestamp()) as waiting,
                 (select count(*)::int from omicron.permits) as capacity
            from omicron.browser_sessions where status in ('starting', 'ready', 'hibernated') and expires_at > (select clock_timestamp())`,
       );
@@ -167,6 +171,7 @@ export function sqlDirectory(database: Database): Directory {
         active: sessions?.active ?? 0,
         starting: sessions?.starting ?? 0,
         hibernated: sessions?.hibernated ?? 0,
+        waiting: sessions?.waiting ?? 0,
         capacity: sessions?.capacity ?? 0,
         runners,
         ended: totals('sessions_ended'),

@@ -40,6 +40,8 @@ export interface Acquisition {
   provider: string;
   template: string;
   namespace: string;
+  /** Stays in the line where every place is taken: `turns` says when to ask again. */
+  waits: boolean;
 }
 
 export type Acquired =
@@ -58,6 +60,10 @@ export type Acquired =
       retryAfterMs: number;
       /** With `profile_in_use`: the session whose lease has the profile; of `profile_mismatch`: the hibernated one. */
       holder?: string | undefined;
+      /** With `capacity_exceeded`: the caller's place in the line, how many are before it, and how many of those are waiting now. */
+      place?: string | undefined;
+      turn?: number | undefined;
+      ahead?: number | undefined;
       /** With `provider_mismatch`: where the lease lives. */
       provider?: string | undefined;
     };
@@ -107,6 +113,10 @@ export interface StartedLease {
  */
 export interface Leases {
   acquire(acquisition: Acquisition): Promise<Acquired>;
+  /** Answers which of these places in the line are to ask again now; keeps the others in it for some seconds. */
+  turns(provider: string, template: string, places: readonly string[]): Promise<string[]>;
+  /** The caller waits here no longer. `returns`: its place is kept for when it comes back, after `retryAfterMs`. */
+  leaveLine(place: string, returns: boolean): Promise<{ turn: number; retryAfterMs: number } | null>;
   /** Keeps a live claimer's claim. False: it is over. */
   beat(claim: Claim): Promise<boolean>;
   /** Must be called before an assignment goes to a runner that came up after the claim. Null: do not send. */
@@ -153,6 +163,9 @@ const acquired = z.discriminatedUnion('outcome', [
       code: z.enum(REFUSALS),
       holder: z.uuid().optional(),
       provider: z.string().optional(),
+      place: z.int().transform(String).optional(),
+      turn: z.int().optional(),
+      ahead: z.int().optional(),
       limit: z.int(),
       active: z.int(),
       retry_after_ms: z.number(),
@@ -170,6 +183,11 @@ const released = z.discriminatedUnion('outcome', [
   z.object({ outcome: z.enum(['released', 'superseded', 'ended']), session: sessionRow }),
   z.object({ outcome: z.literal('not_found') }),
 ]);
+
+const left = z
+  .object({ turn: z.int(), retry_after_ms: z.int() })
+  .transform(({ turn, retry_after_ms }) => ({ turn, retryAfterMs: retry_after_ms }))
+  .nullable();
 
 const releasedLease = z.object({ id: z.uuid(), hibernates: z.boolean() });
 
@@ -220,9 +238,16 @@ export function sqlLeases(database: Database, rules: LeaseRules): Leases {
           p_start_seconds: rules.startSeconds,
           p_switch_profile: request.profile_switch,
           p_unhibernated: acquisition.unhibernated,
+          p_waits: acquisition.waits,
         }),
       );
     },
+    async turns(provider, template, places) {
+      const held = { p_provider: provider, p_template: template, p_places: places };
+      return z.array(z.int().transform(String)).parse(await callRows(database, 'line_turns', held));
+    },
+    leaveLine: async (place, returns) =>
+      left.parse(await callFunction(database, 'leave_line', { p_place: place, p_returns: returns })),
     async beat(claim) {
       const { claimSeconds, startSeconds } = rules;
       const seconds = { p_claim_seconds: claimSeconds, p_start_seconds: startSeconds };

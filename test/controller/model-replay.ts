@@ -204,6 +204,7 @@ async function rowsOf(database: Database, world: World) {
       provider: 'local',
       template: 't',
       namespace: 'local',
+      waits: false,
     });
   const redeem = (place: number, { session, epoch, claim, boot }: NonNullable<Runner['job']>, ready?: StartedLease) =>
     broker.redeem(
@@ -427,10 +428,12 @@ async function rowsOf(database: Database, world: World) {
       ({ deadline }, place) => `update omicron.runners set deadline_at = ${inTicks(deadline)}
               where id = '${runnerIds[place] ?? randomUUID()}' and redeemed_at is not null;`,
     );
+    // the model has no line: who was refused keeps no turn
+    const line = 'delete from omicron.waiting_callers;';
     // the model has no launches: the time of a start counts from its claim
     const launches = `update omicron.runners r set launched_at = s.starting_since from omicron.browser_sessions s
                        where s.runner_id = r.id;`;
-    await database.script([...sessions, ...runners, launches].join('\n'));
+    await database.script([...sessions, ...runners, launches, line].join('\n'));
   }
 
   /** The model has no step for a redemption that waits; the functions are asked. */

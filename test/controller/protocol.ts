@@ -78,6 +78,7 @@ export function protocol(database: Database, rules: Partial<LeaseRules> = {}) {
     claimId: randomUUID(),
     abandonClaimId: null,
     unhibernated: null,
+    waits: false,
     provider: 'local',
     template: 't1',
     namespace: 'local',

@@ -138,6 +138,7 @@ export async function startStack(
     serviceKey: key,
     url: controller.url,
     call,
+    token: () => signServiceToken(key),
     getOrCreate,
     /** How many statements with this text the controller has sent. */
     queried: (text: string) => queries.filter(sql => sql.includes(text)).length,

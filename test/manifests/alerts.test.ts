@@ -130,6 +130,7 @@ test('alerts read only series that are exported', async () => {
     recordings: {},
     freezes: {},
     hibernated: 0,
+    waiting: 0,
     hibernations: {},
   };
   const nothing = { stats: async () => stats };
@@ -161,6 +162,7 @@ test('the latency objective counts up to a bucket that the histogram has', async
       recordings: {},
       freezes: {},
       hibernated: 0,
+      waiting: 0,
       hibernations: {},
     }),
   } as unknown as Parameters<typeof prometheusMetrics>[0]);

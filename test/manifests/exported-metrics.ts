@@ -29,6 +29,7 @@ export async function controllerText(): Promise<string> {
       recordings: ones(['stored', 'lost']),
       freezes: ones(['frozen', 'thawed']),
       hibernated: 2,
+      waiting: 1,
       hibernations: ones(['hibernated', 'restored', 'hibernate_failed', 'restore_failed']),
     }),
   };
@@ -40,6 +41,7 @@ export async function controllerText(): Promise<string> {
   metrics.runnerFailed();
   metrics.reaped(1);
   metrics.surveyFailed();
+  metrics.waited(1, 'place');
   for (const holds of ['videos', 'pages'] as const)
     metrics.surveyed({ holds, prefix: `pw-${holds}/`, objects: 5, bytes: 1e9, oldestMs: 1_000, expiryDays: 7 }, 7);
   return metrics.text();

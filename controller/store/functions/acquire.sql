@@ -6,12 +6,12 @@
 -- whose runner failed: it is given up for a new epoch in this step, also where its redemption has made it ready and nobody was told. `p_switch_profile`: a live lease with another profile than
 -- that of `p_options` is followed by a new epoch, instead of being renewed. `p_unhibernated`: leases that would be evicted are
 -- hibernated by the caller first where they ask for it, which then calls again (`evicts`), but for these sessions, with which it has failed;
--- null: for none.
+-- null: for none. `p_waits`: where every place is taken the caller stays, in the line (join_line).
 create or replace function omicron.acquire(
   p_user text, p_conversation text, p_claim uuid, p_abandon uuid, p_ttl_seconds integer, p_max_session_seconds integer,
   p_options jsonb, p_tags jsonb, p_provider text, p_template text, p_namespace text,
   p_user_limit integer, p_on_user_limit text, p_claim_seconds integer, p_start_seconds integer, p_switch_profile boolean,
-  p_unhibernated uuid[] default null
+  p_unhibernated uuid[] default null, p_waits boolean default false
 ) returns jsonb
 language plpgsql as $$
 declare
@@ -29,6 +29,7 @@ declare
   v_victim uuid;
   v_hibernated uuid[];
   v_refusal jsonb;
+  v_waiting_since timestamptz;
   v_options jsonb := jsonb_strip_nulls(p_options);
 begin
   -- A lease that was used within a second is answered without a write.
@@ -127,6 +128,10 @@ begin
   if v_inherit then
     v_runner := r.id;
   else
+    v_refusal := omicron.join_line(p_user, p_conversation, p_provider, p_template, p_waits, p_user_limit, false);
+    if v_refusal is not null then
+      return v_refusal;
+    end if;
     select id into v_runner from omicron.runners
      where state = 'warm' and provider = p_provider and template = p_template
      order by warm_at limit 1 for update skip locked;
@@ -143,15 +148,7 @@ begin
     if v_runner is null then
       select slot into v_slot from omicron.permits where runner_id is null order by slot limit 1 for update skip locked;
       if v_slot is null then
-        select count(*) into v_active from omicron.permits where runner_id is not null;
-        select min(expires_at) into v_free_at from omicron.browser_sessions
-         where status in ('starting', 'ready') and expires_at > v_now;
-        if exists (select from omicron.runners where state = 'draining') then -- a permit is about to be freed
-          v_free_at := least(v_free_at, v_now + interval '1 second');
-        end if;
-        return jsonb_build_object('outcome', 'refused', 'code', 'capacity_exceeded',
-          'limit', (select count(*) from omicron.permits), 'active', v_active,
-          'retry_after_ms', ceil(extract(epoch from coalesce(v_free_at, v_now + interval '1 second') - v_now) * 1000));
+        return omicron.join_line(p_user, p_conversation, p_provider, p_template, p_waits, p_user_limit, true);
       end if;
     end if;
   end if;
@@ -205,7 +202,8 @@ begin
          state = case when state = 'warm' then 'claimed' else state end,
          assigned_at = case when state = 'warm' then v_now else assigned_at end
    where id = v_runner returning * into r;
-  perform omicron.write_event(s.id, s.epoch, 'session.claimed',
-    jsonb_build_object('runner_id', r.id, 'warm', r.assigned_at is not null));
+  delete from omicron.waiting_callers where user_id = p_user and conversation_id = p_conversation returning since into v_waiting_since;
+  perform omicron.write_event(s.id, s.epoch, 'session.claimed', jsonb_strip_nulls(jsonb_build_object('runner_id', r.id,
+    'warm', r.assigned_at is not null, 'waited_ms', round(extract(epoch from clock_timestamp() - v_waiting_since) * 1000))));
   return jsonb_build_object('outcome', 'claimed', 'session', to_jsonb(s), 'runner', to_jsonb(r), 'evicted', v_victims <> '{}');
 end $$;

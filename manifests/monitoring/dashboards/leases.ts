@@ -45,6 +45,25 @@ export const LEASES: Dashboard = {
           queries: [{ expr: `sum by (outcome) (rate(${LATENCY}_count[${RATE}]))`, legend: '{{outcome}}' }],
         },
         {
+          title: 'Callers that wait',
+          description: 'Callers in the line where every place is taken',
+          kind: 'timeseries',
+          unit: 'short',
+          queries: [{ expr: 'max(omicron_waiting_callers)', legend: 'waiting' }],
+        },
+        {
+          title: 'Mean wait for a place',
+          description: 'Until they got one, were refused when their time was over, or left',
+          kind: 'timeseries',
+          unit: 's',
+          queries: [
+            {
+              expr: `sum by (outcome) (rate(omicron_wait_seconds_sum[${RATE}])) / sum by (outcome) (rate(omicron_wait_seconds_count[${RATE}]))`,
+              legend: '{{outcome}}',
+            },
+          ],
+        },
+        {
           title: 'Answered within a second',
           description: 'Share of granted leases; the objective is 95 %',
           kind: 'timeseries',

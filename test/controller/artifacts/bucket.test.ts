@@ -61,6 +61,7 @@ it('[O21] tells what the bucket holds and for how long, and that it cannot be lo
     freezes: {},
     recordings: {},
     hibernated: 0,
+    waiting: 0,
     hibernations: {},
   };
   // Metrics ask the directory for the stats alone.

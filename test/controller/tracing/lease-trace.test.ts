@@ -59,7 +59,7 @@ it('a refused request has its code, and none of what its sender wrote', async ()
   {
     await using stack = await startStack({ OMICRON_POOL_IDLE: 0, OMICRON_CAPACITY: 1 });
     await stack.lease({ user_id: 'secret-one' });
-    await stack.getOrCreate({ user_id: 'secret-two' });
+    await stack.getOrCreate({ user_id: 'secret-two', wait_seconds: 0 });
     await stack.call('GET', '/internal/users/secret-user/credentials?secret-query');
     await stack.call('GET', '/internal/secret-path?secret-query');
     await stack.call('PUT', '/internal/users/secret-user/credentials/secret-site', {

@@ -323,6 +323,24 @@ alter table omicron.runners add column launched_at timestamptz;
 alter table omicron.artifacts add column due_at timestamptz;
 create index artifacts_due on omicron.artifacts (due_at) where state = 'stored' and due_at is not null;
 
+-- 0027_line.sql
+-- Callers that wait for a place where every one is taken, in order of arrival.
+create table omicron.waiting_callers (
+  place           bigint generated always as identity primary key,
+  provider        text not null,
+  user_id         text not null,
+  conversation_id text not null,
+  since           timestamptz not null default clock_timestamp(),
+  -- a replica holds the call, and keeps this ahead
+  waits_until     timestamptz not null,
+  -- the caller was refused, and finds its place kept if it comes back by then
+  kept_until      timestamptz not null,
+  unique (user_id, conversation_id)
+) with (fillfactor = 50);
+
+-- How many places came free in the last minute.
+create index runners_gone_at on omicron.runners (gone_at) where state = 'gone';
+
 -- timeline.sql
 -- A session's append-only timeline.
 
@@ -840,6 +858,132 @@ begin
   return true;
 end $$;
 
+-- line.sql
+-- The line of callers where every place is taken. A caller that waits may take a place when more are free than callers wait
+-- before it. A caller that was refused and is not back yet holds no place, but those that are new come after it.
+
+-- Places that a caller could take now, at most `p_most`: warm runners, those that the pool is making, and free permits.
+create or replace function omicron.free_places(p_provider text, p_template text, p_most bigint) returns bigint
+language sql as $$
+  select count(*) from (
+    select 1 from omicron.runners where state = 'warm' and provider = p_provider
+    union all
+    select 1 from omicron.runners
+     where state = 'creating' and session_id is null and provider = p_provider and template = p_template
+    union all
+    select 1 from omicron.permits where runner_id is null
+    limit p_most) free
+$$;
+
+-- Milliseconds, of 1 to 30 s, until a place comes free for a caller with this many before it, by those that came free in the last minute.
+create or replace function omicron.line_retry_ms(p_turn bigint) returns integer
+language plpgsql as $$
+declare
+  v_freed bigint;
+  v_ms double precision;
+begin
+  select count(*) into v_freed from omicron.runners
+   where state = 'gone' and gone_at > (select clock_timestamp()) - interval '1 minute';
+  if v_freed > 0 then
+    v_ms := (p_turn + 1) * 60000.0 / v_freed;
+  elsif exists (select from omicron.runners where state = 'draining') then -- a permit is about to be freed
+    v_ms := 1000;
+  else
+    select extract(epoch from min(expires_at) - clock_timestamp()) * 1000 into v_ms from omicron.browser_sessions
+     where status in ('starting', 'ready') and expires_at > (select clock_timestamp());
+  end if;
+  return ceil(least(30000, greatest(1000, coalesce(v_ms, 1000))));
+end $$;
+
+-- Null: the caller may take a place. Else the refusal, and its place in the line: held by a replica (`p_waits`), or kept for its return.
+-- `turn`: callers that come first; `ahead`: those of them that are waiting now.
+-- `p_found_none`: others took the places meanwhile.
+create or replace function omicron.join_line(p_user text, p_conversation text, p_provider text, p_template text, p_waits boolean,
+  p_user_limit integer, p_found_none boolean) returns jsonb
+language plpgsql as $$
+declare
+  w omicron.waiting_callers;
+  v_now timestamptz;
+  v_turn bigint;
+  v_ahead bigint;
+  v_waiting integer;
+  v_retry_ms integer;
+begin
+  if not p_found_none and not exists (select from omicron.waiting_callers where provider = p_provider) then
+    return null;
+  end if;
+  perform pg_advisory_xact_lock(hashtextextended('omicron.line:' || p_provider, 0));
+  v_now := clock_timestamp();
+  delete from omicron.waiting_callers where provider = p_provider and waits_until < v_now and kept_until < v_now;
+  select * into w from omicron.waiting_callers where user_id = p_user and conversation_id = p_conversation and provider = p_provider;
+  select count(*) into v_turn from omicron.waiting_callers
+   where provider = p_provider and (w.place is null or place < w.place and waits_until > v_now);
+  if not p_found_none and omicron.free_places(p_provider, p_template, v_turn + 1) > v_turn then
+    return null;
+  end if;
+  if w.place is null then
+    select count(*) into v_waiting from omicron.waiting_callers where user_id = p_user and conversation_id <> p_conversation;
+    if v_waiting >= p_user_limit then
+      return jsonb_build_object('outcome', 'refused', 'code', 'user_quota_exceeded', 'limit', p_user_limit, 'active', v_waiting,
+        'retry_after_ms', omicron.line_retry_ms(v_turn));
+    end if;
+  end if;
+  select count(*), count(*) filter (where waits_until > v_now) into v_turn, v_ahead from omicron.waiting_callers
+   where provider = p_provider and (w.place is null or place < w.place);
+  v_retry_ms := omicron.line_retry_ms(v_turn);
+  insert into omicron.waiting_callers as own (provider, user_id, conversation_id, waits_until, kept_until)
+    values (p_provider, p_user, p_conversation, case when p_waits then v_now + interval '5 seconds' else '-infinity' end,
+      v_now + make_interval(secs => v_retry_ms / 1000.0 + 5))
+  on conflict (user_id, conversation_id) do update
+    set waits_until = greatest(own.waits_until, excluded.waits_until), kept_until = greatest(own.kept_until, excluded.kept_until),
+        provider = excluded.provider
+  returning * into w;
+  return jsonb_build_object('outcome', 'refused', 'code', 'capacity_exceeded', 'place', w.place, 'turn', v_turn, 'ahead', v_ahead,
+    'limit', (select count(*) from omicron.permits), 'active', (select count(*) from omicron.permits where runner_id is not null),
+    'retry_after_ms', v_retry_ms);
+end $$;
+
+-- The places, among those that a replica holds, for which it is time to ask again, and those that have left the line. Keeps the others in it.
+create or replace function omicron.line_turns(p_provider text, p_template text, p_places bigint[]) returns setof bigint
+language plpgsql as $$
+declare
+  v_now timestamptz := clock_timestamp();
+  v_free bigint;
+begin
+  update omicron.waiting_callers set waits_until = v_now + interval '5 seconds'
+   where place = any (p_places) and waits_until < v_now + interval '3 seconds' and waits_until > v_now;
+  v_free := omicron.free_places(p_provider, p_template, cardinality(p_places) + (
+    select count(*) from omicron.waiting_callers where provider = p_provider and waits_until > v_now));
+  return query
+    select held.place from unnest(p_places) held (place)
+     where held.place not in (
+       select inline.place from (
+         select w.place, row_number() over (order by w.place) as turn from omicron.waiting_callers w
+          where w.provider = p_provider and w.waits_until > v_now) inline
+        where inline.turn > v_free);
+end $$;
+
+-- A replica holds this call no longer. `p_returns`: the place is kept for as long as the caller is told to stay away: {turn, retry_after_ms}.
+create or replace function omicron.leave_line(p_place bigint, p_returns boolean) returns jsonb
+language plpgsql as $$
+declare
+  v_turn bigint;
+  v_retry_ms integer;
+begin
+  if not p_returns then
+    delete from omicron.waiting_callers where place = p_place;
+    return null;
+  end if;
+  select count(*) into v_turn from omicron.waiting_callers w
+   where w.provider = (select provider from omicron.waiting_callers where place = p_place) and w.place < p_place
+     and greatest(w.waits_until, w.kept_until) > clock_timestamp();
+  v_retry_ms := omicron.line_retry_ms(v_turn);
+  update omicron.waiting_callers
+     set waits_until = '-infinity', kept_until = clock_timestamp() + make_interval(secs => v_retry_ms / 1000.0 + 5)
+   where place = p_place;
+  return jsonb_build_object('turn', v_turn, 'retry_after_ms', v_retry_ms);
+end $$;
+
 -- end-lease.sql
 -- Ends a lease (O3); idempotent. Null epoch: the current one. An older epoch has ended already: nothing changes.
 -- {outcome: ended | already_ended | superseded | not_found, session}
@@ -1030,12 +1174,12 @@ end $$;
 -- whose runner failed: it is given up for a new epoch in this step, also where its redemption has made it ready and nobody was told. `p_switch_profile`: a live lease with another profile than
 -- that of `p_options` is followed by a new epoch, instead of being renewed. `p_unhibernated`: leases that would be evicted are
 -- hibernated by the caller first where they ask for it, which then calls again (`evicts`), but for these sessions, with which it has failed;
--- null: for none.
+-- null: for none. `p_waits`: where every place is taken the caller stays, in the line (join_line).
 create or replace function omicron.acquire(
   p_user text, p_conversation text, p_claim uuid, p_abandon uuid, p_ttl_seconds integer, p_max_session_seconds integer,
   p_options jsonb, p_tags jsonb, p_provider text, p_template text, p_namespace text,
   p_user_limit integer, p_on_user_limit text, p_claim_seconds integer, p_start_seconds integer, p_switch_profile boolean,
-  p_unhibernated uuid[] default null
+  p_unhibernated uuid[] default null, p_waits boolean default false
 ) returns jsonb
 language plpgsql as $$
 declare
@@ -1053,6 +1197,7 @@ declare
   v_victim uuid;
   v_hibernated uuid[];
   v_refusal jsonb;
+  v_waiting_since timestamptz;
   v_options jsonb := jsonb_strip_nulls(p_options);
 begin
   -- A lease that was used within a second is answered without a write.
@@ -1151,6 +1296,10 @@ begin
   if v_inherit then
     v_runner := r.id;
   else
+    v_refusal := omicron.join_line(p_user, p_conversation, p_provider, p_template, p_waits, p_user_limit, false);
+    if v_refusal is not null then
+      return v_refusal;
+    end if;
     select id into v_runner from omicron.runners
      where state = 'warm' and provider = p_provider and template = p_template
      order by warm_at limit 1 for update skip locked;
@@ -1167,15 +1316,7 @@ begin
     if v_runner is null then
       select slot into v_slot from omicron.permits where runner_id is null order by slot limit 1 for update skip locked;
       if v_slot is null then
-        select count(*) into v_active from omicron.permits where runner_id is not null;
-        select min(expires_at) into v_free_at from omicron.browser_sessions
-         where status in ('starting', 'ready') and expires_at > v_now;
-        if exists (select from omicron.runners where state = 'draining') then -- a permit is about to be freed
-          v_free_at := least(v_free_at, v_now + interval '1 second');
-        end if;
-        return jsonb_build_object('outcome', 'refused', 'code', 'capacity_exceeded',
-          'limit', (select count(*) from omicron.permits), 'active', v_active,
-          'retry_after_ms', ceil(extract(epoch from coalesce(v_free_at, v_now + interval '1 second') - v_now) * 1000));
+        return omicron.join_line(p_user, p_conversation, p_provider, p_template, p_waits, p_user_limit, true);
       end if;
     end if;
   end if;
@@ -1229,8 +1370,9 @@ begin
          state = case when state = 'warm' then 'claimed' else state end,
          assigned_at = case when state = 'warm' then v_now else assigned_at end
    where id = v_runner returning * into r;
-  perform omicron.write_event(s.id, s.epoch, 'session.claimed',
-    jsonb_build_object('runner_id', r.id, 'warm', r.assigned_at is not null));
+  delete from omicron.waiting_callers where user_id = p_user and conversation_id = p_conversation returning since into v_waiting_since;
+  perform omicron.write_event(s.id, s.epoch, 'session.claimed', jsonb_strip_nulls(jsonb_build_object('runner_id', r.id,
+    'warm', r.assigned_at is not null, 'waited_ms', round(extract(epoch from clock_timestamp() - v_waiting_since) * 1000))));
   return jsonb_build_object('outcome', 'claimed', 'session', to_jsonb(s), 'runner', to_jsonb(r), 'evicted', v_victims <> '{}');
 end $$;
 
@@ -2107,7 +2249,8 @@ insert into omicron.migrations (name, digest, declares) values ('0023_user_erasu
 insert into omicron.migrations (name, digest, declares) values ('0024_retention.sql', 'b63650f5400f93c8d51f7d2ef12d1a1acc65fb6a76c5fcb221bf11f67201d361', NULL);
 insert into omicron.migrations (name, digest, declares) values ('0025_launches.sql', '1eef77d647c5e64f9833816ba852aae40e00e3d12f8a4aac65551a5841e6e617', NULL);
 insert into omicron.migrations (name, digest, declares) values ('0026_due_files.sql', '071e5869dca28c962df0528fcb95dad7937b3546e70d2774e2309811d04ffab9', NULL);
-insert into omicron.migrations (name, digest, declares) values ('functions/acquire.sql', '760d5f2fd1dc35f0d17c1505f12975cb39ff63960774d355ddbd67cc380ead56', '{"omicron.acquire(text, text, uuid, uuid, integer, integer, jsonb, jsonb, text, text, text, integer, text, integer, integer, boolean, uuid[])"}');
+insert into omicron.migrations (name, digest, declares) values ('0027_line.sql', '46ecf8c3cc4ffb0c4594eb16cd6cffcdd56cdfbd6e682953546e63149fb9ae9e', NULL);
+insert into omicron.migrations (name, digest, declares) values ('functions/acquire.sql', 'c81642124d240af98a65ecc624d063868ef28545ce5f653502906488721335d3', '{"omicron.acquire(text, text, uuid, uuid, integer, integer, jsonb, jsonb, text, text, text, integer, text, integer, integer, boolean, uuid[], boolean)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/artifacts.sql', 'bb40038132f511d3ed62f85e7b2141f767677d93dd10032f8e2d5d92216b6687', '{"omicron.file_due_at(jsonb, text)","omicron.write_artifact(uuid, integer, uuid, text, text, text, bigint, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/claim.sql', '30cdc50a62024c07241e40dfc61fc9be58dff16a2ea27c9532e462180d6d66ba', '{"omicron.may_start(omicron.browser_sessions, integer)","omicron.beat_claim(uuid, integer, uuid, integer, integer)","omicron.begin_assignment(uuid, integer, uuid)","omicron.fail_claim(uuid, integer, uuid, text, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/close-lease.sql', 'e7335ebf38affd08475d2ce5e8606c69e9141c1d33fa312524845daa35c010cd', '{"omicron.drain_runner(uuid, text)","omicron.close_lease(omicron.browser_sessions, text, text, text)",omicron.expire_lease(omicron.browser_sessions)}');
@@ -2117,6 +2260,7 @@ insert into omicron.migrations (name, digest, declares) values ('functions/erase
 insert into omicron.migrations (name, digest, declares) values ('functions/expire.sql', 'f816e154940485e3731f0c3ba8989a6cae6626eac373220164c82ce5d74df2de', '{omicron.expire_leases(integer),"omicron.fail_stuck_starts(integer, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/guards.sql', '27a83a76f33f9b344e9d76f32a7bb9cf94482675ad58870b03af67ba292cc900', '{omicron.guard_session(),omicron.guard_runner()}');
 insert into omicron.migrations (name, digest, declares) values ('functions/hibernate.sql', '1ae39493ce599a1063e77237be16a729db515b97fdbc33869536251930cd0dc0', '{omicron.expires_soon(omicron.browser_sessions),"omicron.expiring_leases(text, integer)","omicron.hibernation_refusal(omicron.browser_sessions, omicron.runners, integer, integer)","omicron.begin_hibernation(uuid, integer, uuid, integer)","omicron.hibernate(uuid, integer, uuid, integer, integer, text, uuid, integer, text, text, bigint, integer)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/line.sql', '4476ca65d4b94ee126489b36d752a1cdb47c2616af5081df3601321affe09a2d', '{"omicron.free_places(text, text, bigint)",omicron.line_retry_ms(bigint),"omicron.join_line(text, text, text, text, boolean, integer, boolean)","omicron.line_turns(text, text, bigint[])","omicron.leave_line(bigint, boolean)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/make-ready.sql', 'c69c0b6c3dd2c52a3d63ab79f80b01505afe6d7d91abf0810ff087fbeda190ca', '{"omicron.make_ready(uuid, integer, uuid, text, text, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/may-act.sql', '75430f3169d777629d4d5a3927bfc95a218366849c10029bf7336e89cb49fb76', '{"omicron.may_act(uuid, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/policies.sql', '47ce94d7bb82bb5c13abcdf0e3e70e9e86e33819c10004c87953e930d58c3e71', '{"omicron.put_policy(text, text, jsonb)","omicron.policy_of(uuid, text)"}');

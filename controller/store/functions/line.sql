@@ -1,0 +1,124 @@
+-- The line of callers where every place is taken. A caller that waits may take a place when more are free than callers wait
+-- before it. A caller that was refused and is not back yet holds no place, but those that are new come after it.
+
+-- Places that a caller could take now, at most `p_most`: warm runners, those that the pool is making, and free permits.
+create or replace function omicron.free_places(p_provider text, p_template text, p_most bigint) returns bigint
+language sql as $$
+  select count(*) from (
+    select 1 from omicron.runners where state = 'warm' and provider = p_provider
+    union all
+    select 1 from omicron.runners
+     where state = 'creating' and session_id is null and provider = p_provider and template = p_template
+    union all
+    select 1 from omicron.permits where runner_id is null
+    limit p_most) free
+$$;
+
+-- Milliseconds, of 1 to 30 s, until a place comes free for a caller with this many before it, by those that came free in the last minute.
+create or replace function omicron.line_retry_ms(p_turn bigint) returns integer
+language plpgsql as $$
+declare
+  v_freed bigint;
+  v_ms double precision;
+begin
+  select count(*) into v_freed from omicron.runners
+   where state = 'gone' and gone_at > (select clock_timestamp()) - interval '1 minute';
+  if v_freed > 0 then
+    v_ms := (p_turn + 1) * 60000.0 / v_freed;
+  elsif exists (select from omicron.runners where state = 'draining') then -- a permit is about to be freed
+    v_ms := 1000;
+  else
+    select extract(epoch from min(expires_at) - clock_timestamp()) * 1000 into v_ms from omicron.browser_sessions
+     where status in ('starting', 'ready') and expires_at > (select clock_timestamp());
+  end if;
+  return ceil(least(30000, greatest(1000, coalesce(v_ms, 1000))));
+end $$;
+
+-- Null: the caller may take a place. Else the refusal, and its place in the line: held by a replica (`p_waits`), or kept for its return.
+-- `turn`: callers that come first; `ahead`: those of them that are waiting now.
+-- `p_found_none`: others took the places meanwhile.
+create or replace function omicron.join_line(p_user text, p_conversation text, p_provider text, p_template text, p_waits boolean,
+  p_user_limit integer, p_found_none boolean) returns jsonb
+language plpgsql as $$
+declare
+  w omicron.waiting_callers;
+  v_now timestamptz;
+  v_turn bigint;
+  v_ahead bigint;
+  v_waiting integer;
+  v_retry_ms integer;
+begin
+  if not p_found_none and not exists (select from omicron.waiting_callers where provider = p_provider) then
+    return null;
+  end if;
+  perform pg_advisory_xact_lock(hashtextextended('omicron.line:' || p_provider, 0));
+  v_now := clock_timestamp();
+  delete from omicron.waiting_callers where provider = p_provider and waits_until < v_now and kept_until < v_now;
+  select * into w from omicron.waiting_callers where user_id = p_user and conversation_id = p_conversation and provider = p_provider;
+  select count(*) into v_turn from omicron.waiting_callers
+   where provider = p_provider and (w.place is null or place < w.place and waits_until > v_now);
+  if not p_found_none and omicron.free_places(p_provider, p_template, v_turn + 1) > v_turn then
+    return null;
+  end if;
+  if w.place is null then
+    select count(*) into v_waiting from omicron.waiting_callers where user_id = p_user and conversation_id <> p_conversation;
+    if v_waiting >= p_user_limit then
+      return jsonb_build_object('outcome', 'refused', 'code', 'user_quota_exceeded', 'limit', p_user_limit, 'active', v_waiting,
+        'retry_after_ms', omicron.line_retry_ms(v_turn));
+    end if;
+  end if;
+  select count(*), count(*) filter (where waits_until > v_now) into v_turn, v_ahead from omicron.waiting_callers
+   where provider = p_provider and (w.place is null or place < w.place);
+  v_retry_ms := omicron.line_retry_ms(v_turn);
+  insert into omicron.waiting_callers as own (provider, user_id, conversation_id, waits_until, kept_until)
+    values (p_provider, p_user, p_conversation, case when p_waits then v_now + interval '5 seconds' else '-infinity' end,
+      v_now + make_interval(secs => v_retry_ms / 1000.0 + 5))
+  on conflict (user_id, conversation_id) do update
+    set waits_until = greatest(own.waits_until, excluded.waits_until), kept_until = greatest(own.kept_until, excluded.kept_until),
+        provider = excluded.provider
+  returning * into w;
+  return jsonb_build_object('outcome', 'refused', 'code', 'capacity_exceeded', 'place', w.place, 'turn', v_turn, 'ahead', v_ahead,
+    'limit', (select count(*) from omicron.permits), 'active', (select count(*) from omicron.permits where runner_id is not null),
+    'retry_after_ms', v_retry_ms);
+end $$;
+
+-- The places, among those that a replica holds, for which it is time to ask again, and those that have left the line. Keeps the others in it.
+create or replace function omicron.line_turns(p_provider text, p_template text, p_places bigint[]) returns setof bigint
+language plpgsql as $$
+declare
+  v_now timestamptz := clock_timestamp();
+  v_free bigint;
+begin
+  update omicron.waiting_callers set waits_until = v_now + interval '5 seconds'
+   where place = any (p_places) and waits_until < v_now + interval '3 seconds' and waits_until > v_now;
+  v_free := omicron.free_places(p_provider, p_template, cardinality(p_places) + (
+    select count(*) from omicron.waiting_callers where provider = p_provider and waits_until > v_now));
+  return query
+    select held.place from unnest(p_places) held (place)
+     where held.place not in (
+       select inline.place from (
+         select w.place, row_number() over (order by w.place) as turn from omicron.waiting_callers w
+          where w.provider = p_provider and w.waits_until > v_now) inline
+        where inline.turn > v_free);
+end $$;
+
+-- A replica holds this call no longer. `p_returns`: the place is kept for as long as the caller is told to stay away: {turn, retry_after_ms}.
+create or replace function omicron.leave_line(p_place bigint, p_returns boolean) returns jsonb
+language plpgsql as $$
+declare
+  v_turn bigint;
+  v_retry_ms integer;
+begin
+  if not p_returns then
+    delete from omicron.waiting_callers where place = p_place;
+    return null;
+  end if;
+  select count(*) into v_turn from omicron.waiting_callers w
+   where w.provider = (select provider from omicron.waiting_callers where place = p_place) and w.place < p_place
+     and greatest(w.waits_until, w.kept_until) > clock_timestamp();
+  v_retry_ms := omicron.line_retry_ms(v_turn);
+  update omicron.waiting_callers
+     set waits_until = '-infinity', kept_until = clock_timestamp() + make_interval(secs => v_retry_ms / 1000.0 + 5)
+   where place = p_place;
+  return jsonb_build_object('turn', v_turn, 'retry_after_ms', v_retry_ms);
+end $$;
