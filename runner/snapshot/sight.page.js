@@ -58,9 +58,9 @@
   };
 
   const isEditable = element =>
-    element.hasAttribute('contenteditable') &&
+    (element.hasAttribute('contenteditable') || element.localName === 'body') &&
     element.isContentEditable &&
-    element.parentElement?.isContentEditable !== true;
+    (element.localName === 'body' || element.parentElement?.isContentEditable !== true);
   const hasBox = element => {
     const { width, height } = element.getBoundingClientRect();
     return width > 0 && height > 0;
@@ -76,8 +76,9 @@
   /** Rows of a list or a table that listens for all of them, and cells of a grid among which the focus is moved. */
   const LISTS = 'ul, ol, menu, tbody, table, [role=list], [role=listbox], [role=tree], [role=grid], [role=menu]';
   const ROW = 'li, tr, [role=listitem], [role=row]';
+  const CELL = ':is([role=row], [role=gridcell], [role=cell], [role=columnheader], [role=rowheader], td, th)[tabindex]';
   const isServed = (element, parentStyle) => {
-    if (element.matches('[role=gridcell][tabindex], [role=cell][tabindex]')) return true;
+    if (element.matches(CELL)) return true;
     const list = element.matches(ROW) ? element.parentElement : null;
     if (!list?.matches(LISTS) || element.querySelector(NATIVE) !== null) return false;
     return (
@@ -103,6 +104,8 @@
     !element.isContentEditable &&
     !element.matches(NATIVE) &&
     !element.closest('a[href], button, summary, [role=button], [role=link], label');
+
+  const hasInert = document.querySelector('[inert]') !== null;
 
   // ---- The walk.
 
@@ -143,6 +146,7 @@
     const out = {};
     for (const state of ['checked', 'disabled', 'expanded', 'invalid', 'level', 'pressed', 'selected', 'active'])
       if (node[state]) out[state] = node[state];
+    if (hasInert && CONTROLS.has(node.role) && element.closest('[inert]') !== null) out.disabled = true;
     if (element.getAttribute('aria-expanded') === 'false') out.expanded = false;
     if (element.localName === 'summary' && element.parentElement?.localName === 'details')
       out.expanded = element.parentElement.open;
@@ -203,8 +207,9 @@
     if (known === undefined && !shown) return void walk(out, element, false, style, isBlock);
     const editable = isEditable(element) && known?.role !== 'textbox';
     const hidden = labelledBy(element);
+    const opens = element.localName === 'summary' && element.parentElement?.localName === 'details';
     const reacts =
-      (hidden !== undefined || (reactsByItself(element, style, parentStyle) && mayReact(element))) &&
+      (hidden !== undefined || opens || (reactsByItself(element, style, parentStyle) && mayReact(element))) &&
       hasBox(element) &&
       style.pointerEvents !== 'none';
     const lined = isLined(element, style, parentStyle) && !editable;
