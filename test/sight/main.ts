@@ -3,9 +3,12 @@ import { parseArgs } from 'node:util';
 import { CORPUS, corpusPages, installCorpus } from './corpus.ts';
 import { measurePages } from './measure-pages.ts';
 import { serveCorpus } from './site.ts';
+import { solveTasks } from './solve-tasks.ts';
+import { treeTimeRatio } from './tree-time.ts';
 
-// `npm run sight [-- --only PART] [--missed]`: what snapshots show of pages that packages bring, beside what a person sees there; writes
-// section `sight` of `.omicron/sight.json`.
+// `npm run sight [-- --only PATTERN] [--missed]`: what snapshots show of pages that packages bring, beside what a person sees there, and which
+// tasks of MiniWoB++ answers of tools are enough for; writes section `sight` of `.omicron/sight.json`.
+const SEEDS = [1, 2, 3];
 const { values } = parseArgs({
   options: { only: { type: 'string', default: '' }, missed: { type: 'boolean', default: false } },
 });
@@ -30,7 +33,7 @@ try {
       for (const each of page.missedTexts) process.stdout.write(`  = ${each.slice(0, 200)}\n`);
     }
   const ratios = pages.map(({ tokens, tokensUpstream }) => tokens / tokensUpstream).sort((a, b) => a - b);
-  const sight = {
+  const shown = {
     pages: pages.length,
     shown: share(
       sum(({ shown }) => shown),
@@ -44,7 +47,24 @@ try {
     collapsed_though_fits: pages.filter(({ isCollapsed }) => isCollapsed).length,
     tokens_ratio: Math.round(100 * (ratios[Math.floor(ratios.length / 2)] ?? 0)) / 100,
   };
-  mkdirSync('.omicron', { recursive: true });
+  const tasks = await solveTasks(site.origin, SEEDS, new RegExp(values.only));
+  for (const { name, goal, solved, isScripted, problem } of tasks)
+    if (values.missed && solved < SEEDS.length)
+      process.stdout.write(
+        `## ${name}: ${isScripted ? `${solved} of ${SEEDS.length}` : 'no script'}; ${goal}; ${problem.slice(0, 200)}\n`,
+      );
+  const scripted = tasks.filter(({ isScripted }) => isScripted);
+  const sight = {
+    ...shown,
+    tree_ms_ratio: await treeTimeRatio(),
+    miniwob: {
+      tasks: scripted.length,
+      solved: scripted.filter(({ solved }) => solved === SEEDS.length).length,
+      // No solver names an element by anything but its ref, or searches for it.
+      guesses: scripted.filter(({ guesses }) => guesses > 0).length,
+      finds: scripted.filter(({ finds }) => finds > 0).length,
+    },
+  };
   writeFileSync('.omicron/sight.json', `${JSON.stringify({ sight }, null, 2)}\n`);
   process.stdout.write(`${JSON.stringify(sight)}\n`);
 } finally {

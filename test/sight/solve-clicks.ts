@@ -1,0 +1,190 @@
+import { FIELD, fields, listOf, pickDate, type Solver, seek, slide, tick } from './moves.ts';
+
+/** Goals that are reached by clicks and choices. */
+export const CLICK_SOLVERS: readonly (readonly [RegExp, Solver])[] = [
+  [
+    /^Click button ONE, wait (\d+) seconds?, then click button TWO/,
+    async (task, seconds) => {
+      await task.click(task.all(/button/, 'ONE')[0]);
+      await task.call('browser_wait_for', { time: Number(seconds) });
+      await task.click(task.all(/button/, 'TWO')[0]);
+    },
+  ],
+  [
+    /^Click button ONE, then click button TWO/,
+    async task => {
+      await task.click(task.all(/button/, 'ONE')[0]);
+      await task.click(task.all(/button/, 'TWO')[0]);
+    },
+  ],
+  [/^Click (?:on )?(?:the )?button (?:labeled )?"?(\w+)"?\.$/, (task, name) => task.click(task.all(/button/, name)[0])],
+  [/^Click on the "(.+)" button/, (task, name) => task.click(task.all(/button/, name)[0])],
+  [/^Click the button\.$/, task => task.click(task.all(/button/)[0])],
+  [
+    /^Click the button in the dialog box labeled "(.+)"/,
+    (task, name) => task.click(task.all(/button/, name === 'x' ? 'Close' : name)[0]),
+  ],
+  [/^Close the dialog box/, task => task.click(task.all(/button/, /close/i)[0])],
+  [
+    /^Click the "Menu" button, and then find and click on the item (?:labeled "(.+)"|with the "(.+)" icon)/,
+    async (task, name = '', icon = '') => {
+      await task.click(task.all(/button/, 'Menu')[0]);
+      const wanted = () => task.all(/menuitem/, name || new RegExp(icon, 'i'))[0];
+      for (const item of task.all(/menuitem/)) {
+        if (wanted() !== undefined) break;
+        await task.act(item, 'browser_hover');
+        await task.call('browser_wait_for', { time: 0.5 });
+        await task.look();
+      }
+      await task.click(wanted());
+    },
+  ],
+  [
+    /^Select (\S+>.+)$/,
+    async (task, path = '') => {
+      for (const name of path.replace(/\.$/, '').split('>')) {
+        const item = task.all(/menuitem/, name)[0];
+        await task.act(item, 'browser_hover');
+        await task.call('browser_wait_for', { time: 0.5 });
+        await task.look();
+      }
+      await task.click(task.all(/menuitem/, path.replace(/\.$/, '').split('>').at(-1))[0]);
+    },
+  ],
+  [/^Click on Tab #(\d+)/, (task, number) => task.click(task.all(/tab|link/, `Tab #${number}`)[0])],
+  [
+    /^Expand the section below and click submit/,
+    async task => {
+      await task.click(task.all(/tab/, /Section/)[0]);
+      await task.submit();
+    },
+  ],
+  [/find and click on the link "(.+)"/, seek],
+  [/^Click on the link "(.+)"/, seek],
+  [/^Navigate through the file tree.*named "(.+)"/, seek],
+  [
+    /^Expand the pie menu.*labeled "(.+)"/,
+    async (task, name) => {
+      await task.click(task.all(/generic/)[0]);
+      await task.click(task.all(/generic/, name)[0]);
+    },
+  ],
+  [
+    /^Select (.+) from the list and click Submit/,
+    async (task, name) => {
+      await task.act(task.all(/combobox|listbox/)[0], 'browser_select_option', { values: [name] });
+      await task.submit();
+    },
+  ],
+  [
+    /^Select (.+) from the scroll list/,
+    async (task, names = '') => {
+      await task.act(task.all(/listbox/)[0], 'browser_select_option', { values: listOf(names) });
+      await task.submit();
+    },
+  ],
+  [
+    /^Select all the shades of (\w+)/,
+    async (task, color) => {
+      for (const { ref } of task.all(/generic/, new RegExp(`^${color}\\b`)))
+        await task.call('browser_click', { target: ref });
+      await task.submit();
+    },
+  ],
+  [/^Select (\d+)\/(\d+)\/\d+ as the date/, pickDate],
+  [
+    /^Select (-?\d+) with the slider and hit/,
+    async (task, wanted) => {
+      await slide(task, 0, Number(wanted));
+      await task.submit();
+    },
+  ],
+  [
+    /^Select (-?\d+) with the slider, click the (\d+)\w+ checkbox/,
+    async (task, wanted, which) => {
+      await slide(task, 0, Number(wanted));
+      await task.click(task.all(/checkbox/)[Number(which) - 1]);
+      await task.submit();
+    },
+  ],
+  [
+    /^Set the sliders to the combination \[(.+)\]/,
+    async (task, all = '') => {
+      for (const [n, wanted] of all.split(',').entries()) await slide(task, n, Number(wanted));
+      await task.submit();
+    },
+  ],
+  [
+    /^Select (-?\d+) with the spinner/,
+    async (task, wanted) => {
+      await task.type(fields(task)[0], wanted ?? '');
+      await task.submit();
+    },
+  ],
+  [
+    /^Select words similar/,
+    async () => {
+      throw new Error('a thesaurus is needed');
+    },
+  ],
+  [
+    /^Select (\w+) with the color picker/,
+    async (task, color = '') => {
+      const COLORS: Record<string, string> = {
+        red: 'FF0000',
+        green: '00FF00',
+        blue: '0000FF',
+        yellow: 'FFFF00',
+        cyan: '00FFFF',
+        magenta: 'FF00FF',
+        white: 'FFFFFF',
+        black: '000000',
+      };
+      await task.type(fields(task)[0], COLORS[color] ?? color);
+      await task.press('Tab');
+      await task.submit();
+    },
+  ],
+  [/^Select (.+) and click Submit/, tick],
+  [
+    /^Click on a "(.+)" widget/,
+    (task, kind = '') => {
+      const role = { radio: /radio/, checkbox: /checkbox/, button: /button/ }[kind] ?? FIELD;
+      return task.click(task.all(role)[0]);
+    },
+  ],
+  [
+    /^Click on (?:the|a) (.+) colored box|^Click on the$/,
+    async task => {
+      const [wanted, ...boxes] = task.all(/generic/);
+      await task.click(boxes.find(({ name }) => name === wanted?.name));
+    },
+  ],
+  [
+    /^Click on a (.+)$/,
+    (task, what = '') =>
+      task.click(
+        task.parts().find(({ name, text }) =>
+          what
+            .toLowerCase()
+            .split(' ')
+            .every(word => `${name} ${text}`.toLowerCase().includes(word)),
+        ),
+      ),
+  ],
+  [
+    /^Click on the numbers in ascending order/,
+    async task => {
+      const order = task.all(/generic/).sort((a, b) => Number(a.name) - Number(b.name));
+      for (const { ref } of order) await task.call('browser_click', { target: ref });
+    },
+  ],
+  [
+    /^Find and pick the card with the greatest number/,
+    async task => {
+      const [best] = task.all(/generic/).sort((a, b) => Number(b.name) - Number(a.name));
+      await task.click(best);
+      await task.submit();
+    },
+  ],
+];
