@@ -78,14 +78,12 @@
   const ROW = 'li, tr, [role=listitem], [role=row]';
   const CELL = ':is([role=row], [role=gridcell], [role=cell], [role=columnheader], [role=rowheader], td, th)[tabindex]';
   const isServed = (element, parentStyle) => {
-    if (element.matches(CELL)) return true;
-    const list = element.matches(ROW) ? element.parentElement : null;
-    if (!list?.matches(LISTS) || element.querySelector(NATIVE) !== null) return false;
-    return (
-      listens.has(list) ||
-      parentStyle?.cursor === 'pointer' ||
-      (list.localName === 'tbody' && listens.has(list.parentElement))
-    );
+    if (element.hasAttribute('tabindex') && element.matches(CELL)) return true;
+    const list = element.parentElement;
+    if (!list) return false;
+    const isHeard = listens.has(list) || (list.localName === 'tbody' && listens.has(list.parentElement));
+    if (!isHeard && parentStyle?.cursor !== 'pointer') return false;
+    return element.matches(ROW) && list.matches(LISTS) && element.querySelector(NATIVE) === null;
   };
 
   const reactsByItself = (element, style, parentStyle) =>
