@@ -21,6 +21,9 @@ export interface UserActions {
   pending(userId: string | null): Promise<PendingUserActionList['user_actions']>;
 }
 
+/** User actions that may wait at once and are listed; more than that wait nowhere. */
+const WAITING_MAX = 5_000;
+
 const isoTime = z.string().transform(text => new Date(text).toISOString());
 const times = { created_at: isoTime, expires_at: isoTime, answered_at: isoTime.nullable() };
 const row = z.object({ ...userAction.shape, ...times });
@@ -56,9 +59,11 @@ export function sqlUserActions(database: Database): UserActions {
     async pending(userId) {
       const rows = await database.query<{ row: unknown }>(
         `select to_jsonb(a) || jsonb_build_object('user_id', s.user_id, 'conversation_id', s.conversation_id) as row
-           from omicron.user_actions a join omicron.browser_sessions s on s.id = a.session_id and s.epoch = a.epoch
-          where a.status = 'pending' and a.expires_at > (select clock_timestamp())
-            and s.status in ('starting', 'ready') and s.user_id = coalesce($1, s.user_id)
+           from (select * from omicron.user_actions -- the index's end, however many were never read
+                  where status = 'pending' and expires_at > (select clock_timestamp())
+                  order by expires_at desc limit ${WAITING_MAX}) a
+           join omicron.browser_sessions s on s.id = a.session_id and s.epoch = a.epoch
+          where s.status in ('starting', 'ready') and s.user_id = coalesce($1, s.user_id)
           order by a.created_at limit 200`,
         [userId],
       );

@@ -1,5 +1,5 @@
--- The reaper's step: ends leases, and hibernated sessions, whose time is over. The index finds candidates (with a scalar subquery, or the
--- planner reads the whole table); each is judged again under its lock.
+-- The reaper's step: ends leases, and hibernated sessions, whose time is over. Candidates are among the live ones, by the index
+-- of the status; each is judged again under its lock.
 create or replace function omicron.expire_leases(p_most integer) returns setof uuid
 language plpgsql as $$
 declare

@@ -341,6 +341,25 @@ create table omicron.waiting_callers (
 -- How many places came free in the last minute.
 create index runners_gone_at on omicron.runners (gone_at) where state = 'gone';
 
+-- 0028_hot_updates.sql
+-- Reports and heartbeats move expires_at. An index of its values made each of them write to every index of the table; one of ranges does
+-- not, and leases that are due are found among the live ones.
+drop index omicron.browser_sessions_expires_at;
+create index browser_sessions_expires_at on omicron.browser_sessions using brin (expires_at);
+drop index omicron.browser_sessions_hibernating;
+create index browser_sessions_hibernating on omicron.browser_sessions (provider)
+  where status = 'ready' and options ->> 'hibernate' = 'expiry';
+-- Room for the next version of a row beside it.
+alter table omicron.browser_sessions set (fillfactor = 70);
+alter table omicron.runners set (fillfactor = 70);
+
+-- A page of the list by status.
+create index browser_sessions_live_newest on omicron.browser_sessions (status, created_at desc, id desc)
+  where status in ('starting', 'ready', 'hibernated');
+
+-- User actions that wait, by the time at which each is over.
+create index user_actions_pending on omicron.user_actions (expires_at) where status = 'pending';
+
 -- timeline.sql
 -- A session's append-only timeline.
 
@@ -1502,8 +1521,8 @@ begin
 end $$;
 
 -- expire.sql
--- The reaper's step: ends leases, and hibernated sessions, whose time is over. The index finds candidates (with a scalar subquery, or the
--- planner reads the whole table); each is judged again under its lock.
+-- The reaper's step: ends leases, and hibernated sessions, whose time is over. Candidates are among the live ones, by the index
+-- of the status; each is judged again under its lock.
 create or replace function omicron.expire_leases(p_most integer) returns setof uuid
 language plpgsql as $$
 declare
@@ -2250,6 +2269,7 @@ insert into omicron.migrations (name, digest, declares) values ('0024_retention.
 insert into omicron.migrations (name, digest, declares) values ('0025_launches.sql', '1eef77d647c5e64f9833816ba852aae40e00e3d12f8a4aac65551a5841e6e617', NULL);
 insert into omicron.migrations (name, digest, declares) values ('0026_due_files.sql', '071e5869dca28c962df0528fcb95dad7937b3546e70d2774e2309811d04ffab9', NULL);
 insert into omicron.migrations (name, digest, declares) values ('0027_line.sql', '46ecf8c3cc4ffb0c4594eb16cd6cffcdd56cdfbd6e682953546e63149fb9ae9e', NULL);
+insert into omicron.migrations (name, digest, declares) values ('0028_hot_updates.sql', 'bc7d4784d132bc55686cdbc756cdb41d99418b50eaeebb0929d09c8fa69d2715', NULL);
 insert into omicron.migrations (name, digest, declares) values ('functions/acquire.sql', 'c81642124d240af98a65ecc624d063868ef28545ce5f653502906488721335d3', '{"omicron.acquire(text, text, uuid, uuid, integer, integer, jsonb, jsonb, text, text, text, integer, text, integer, integer, boolean, uuid[], boolean)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/artifacts.sql', 'bb40038132f511d3ed62f85e7b2141f767677d93dd10032f8e2d5d92216b6687', '{"omicron.file_due_at(jsonb, text)","omicron.write_artifact(uuid, integer, uuid, text, text, text, bigint, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/claim.sql', '30cdc50a62024c07241e40dfc61fc9be58dff16a2ea27c9532e462180d6d66ba', '{"omicron.may_start(omicron.browser_sessions, integer)","omicron.beat_claim(uuid, integer, uuid, integer, integer)","omicron.begin_assignment(uuid, integer, uuid)","omicron.fail_claim(uuid, integer, uuid, text, text)"}');
@@ -2257,7 +2277,7 @@ insert into omicron.migrations (name, digest, declares) values ('functions/close
 insert into omicron.migrations (name, digest, declares) values ('functions/egress-leases.sql', '92a9d450ee879816a16347b8ed82d844ac8eb9e6ad94e007e44c9048107f1962', '{omicron.live_leases(uuid[]),omicron.awaited_uploads(uuid[])}');
 insert into omicron.migrations (name, digest, declares) values ('functions/end-lease.sql', '1f614ad0f1b1ca5c7cb9cdf12e58e70c02e2e277220540cbad90f6209a05e2e2', '{"omicron.end_lease(uuid, text, integer, text)","omicron.archive(uuid, text)",omicron.end_all(text)}');
 insert into omicron.migrations (name, digest, declares) values ('functions/erase-user.sql', '4244245606d18dcf935537adbc8676d2d9dd87ccb66d01601a2386dbee273ba6', '{omicron.begin_erasure(text),"omicron.count_erased(text, jsonb)","omicron.erase_rows(text, integer)"}');
-insert into omicron.migrations (name, digest, declares) values ('functions/expire.sql', 'f816e154940485e3731f0c3ba8989a6cae6626eac373220164c82ce5d74df2de', '{omicron.expire_leases(integer),"omicron.fail_stuck_starts(integer, integer)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/expire.sql', 'af1015304dc8c5d7a01b9df4215eb3543cdb02a3e8407a7b458296a124fab88e', '{omicron.expire_leases(integer),"omicron.fail_stuck_starts(integer, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/guards.sql', '27a83a76f33f9b344e9d76f32a7bb9cf94482675ad58870b03af67ba292cc900', '{omicron.guard_session(),omicron.guard_runner()}');
 insert into omicron.migrations (name, digest, declares) values ('functions/hibernate.sql', '1ae39493ce599a1063e77237be16a729db515b97fdbc33869536251930cd0dc0', '{omicron.expires_soon(omicron.browser_sessions),"omicron.expiring_leases(text, integer)","omicron.hibernation_refusal(omicron.browser_sessions, omicron.runners, integer, integer)","omicron.begin_hibernation(uuid, integer, uuid, integer)","omicron.hibernate(uuid, integer, uuid, integer, integer, text, uuid, integer, text, text, bigint, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/line.sql', '4476ca65d4b94ee126489b36d752a1cdb47c2616af5081df3601321affe09a2d', '{"omicron.free_places(text, text, bigint)",omicron.line_retry_ms(bigint),"omicron.join_line(text, text, text, text, boolean, integer, boolean)","omicron.line_turns(text, text, bigint[])","omicron.leave_line(bigint, boolean)"}');
