@@ -67,8 +67,26 @@ export const policyDocument = z
     );
     for (const fault of patternFaults(patterns)) context.addIssue({ code: 'custom', ...fault });
   }, BESIDE_OTHER_FAULTS)
+  .superRefine((policy, context) => {
+    const path = pathOfUnfitText(policy);
+    if (path !== undefined) context.addIssue({ code: 'custom', path, message: UNFIT_TEXT });
+  }, BESIDE_OTHER_FAULTS)
   .meta({ id: 'Policy', title: 'omicron-browser policy' });
 export type PolicyDocument = z.infer<typeof policyDocument>;
+
+/** Postgres stores neither. */
+const UNFIT_TEXT = 'must be well-formed Unicode without the character U+0000';
+
+/** The path of the first text that cannot be stored, keys among them. */
+function pathOfUnfitText(value: unknown): (string | number)[] | undefined {
+  if (typeof value === 'string') return value.isWellFormed() && !value.includes('\0') ? undefined : [];
+  if (typeof value !== 'object' || value === null) return undefined;
+  for (const [key, held] of Object.entries(value)) {
+    const inner = pathOfUnfitText(key) ?? pathOfUnfitText(held);
+    if (inner !== undefined) return [Array.isArray(value) ? Number(key) : key, ...inner];
+  }
+  return undefined;
+}
 
 export interface LayeredPolicy {
   readonly layer: PolicyLayer;

@@ -81,6 +81,12 @@ describe('an invalid document is refused with the path of each error', () => {
       ['credentials.shop[0]'],
     ],
     ['a public suffix', { version: 1, credentials: { shop: ['github.io'] } }, ['credentials.shop[0]']],
+    [
+      'a character that no database stores',
+      { version: 1, tools: [{ tools: ['*'], action: 'block_always', reason: 'no\0' }] },
+      ['tools[0].reason'],
+    ],
+    ['half of a surrogate pair', { version: 1, credentials: { 'a\ud83d': ['shop.example'] } }, ['credentials.a\ud83d']],
     ['two faults at once', { version: 1, sites: { allow: ['*'], ports: [0] } }, ['sites.allow[0]', 'sites.ports[0]']],
   ];
   it.each(bad)('%s', (_name, document, paths) => {
