@@ -206,8 +206,8 @@ describe('credentials', () => {
   it('says which one is filled nowhere, and why', async () => {
     await sessions.putCredential('ada', 'warehouse', { username: 'ada', password: PASSWORD });
     await page.reload();
-    await see('Filled nowhere: nothing says where "walmart" may be used: store it again with its site');
-    await sessions.deleteCredential('ada', 'walmart');
+    await see('Filled nowhere: nothing says where "warehouse" may be used: store it again with its site');
+    await sessions.deleteCredential('ada', 'warehouse');
   });
 
   it('deletes one after a question', async () => {
