@@ -18,7 +18,7 @@ describe('the end of the local stack', { timeout: 180_000 }, () => {
     const folder = await newFolder();
     const site = await startDemoSite();
     const { NODE_COMPILE_CACHE: _, ...runnerEnv } = shell();
-    const stack = await startStack({ folder, log, poolIdle: 1, runnerEnv });
+    const stack = await startStack({ folder, log, egress: 'off', poolIdle: 1, runnerEnv });
     const sessions = new BrowserSessions(stack);
     const lease = await sessions.acquire({ userId: 'ada', conversationId: 'c' });
     const browser = await connectMcpBrowser(lease);
@@ -33,7 +33,7 @@ describe('the end of the local stack', { timeout: 180_000 }, () => {
     expect(await readdir(join(folder, 'compile-cache'), { recursive: true })).not.toHaveLength(0); // for the next runner
     await expect(fetch(stack.url)).rejects.toThrow();
 
-    const next = await startStack({ folder, log, poolIdle: 0 });
+    const next = await startStack({ folder, log, egress: 'off', poolIdle: 0 });
     const after = new BrowserSessions(next);
     expect(next.url).toBe(stack.url);
     expect(await after.get(lease.sessionId)).toMatchObject({ status: 'ended', ended_reason: 'shutdown' });
@@ -47,18 +47,23 @@ describe('the end of the local stack', { timeout: 180_000 }, () => {
 
   it('keeps leases when it is killed: the next stack in the folder continues them', async () => {
     const site = await startDemoSite();
-    const killed = await up(await newFolder());
+    const { hostname, port } = new URL(site.url);
+    const allowed = `${hostname}/32`;
+    const killed = await up(await newFolder(), { OMICRON_EGRESS_ALLOWED_CIDRS: allowed });
     try {
       const { serviceSecret } = JSON.parse(await readFile(join(killed.folder, 'keys.json'), 'utf8'));
       const connection = { url: killed.url, serviceSecret };
       const request = { userId: 'ada', conversationId: 'c', recordVideo: false };
-      const lease = await new BrowserSessions(connection).acquire(request);
+      const before = new BrowserSessions(connection);
+      await before.putPolicy({}, { version: 1, sites: { ports: [Number(port)] } });
+      const lease = await before.acquire(request);
       {
         await using browser = await connectMcpBrowser(lease);
         await browser.call('browser_navigate', { url: `${site.url}/login` });
       }
       await killed.end('SIGKILL');
-      const next = await startStack({ folder: killed.folder, log, runnerEnv: shell() });
+      const egress = { allowedCidrs: [allowed] };
+      const next = await startStack({ folder: killed.folder, log, egress, runnerEnv: shell() });
       try {
         expect(next.url).toBe(killed.url);
         const again = await new BrowserSessions(next).acquire(request);
