@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { OmicronError } from '../problem.ts';
+import { isStorable } from '../storable.ts';
 import { condition, patternOf } from './conditions.ts';
 import { credentialRules } from './credentials.ts';
 import { patternFaults } from './pattern-faults.ts';
@@ -68,21 +69,19 @@ export const policyDocument = z
     for (const fault of patternFaults(patterns)) context.addIssue({ code: 'custom', ...fault });
   }, BESIDE_OTHER_FAULTS)
   .superRefine((policy, context) => {
-    const path = pathOfUnfitText(policy);
-    if (path !== undefined) context.addIssue({ code: 'custom', path, message: UNFIT_TEXT });
+    const path = pathOfUnstorable(policy);
+    if (path !== undefined)
+      context.addIssue({ code: 'custom', path, message: 'must be well-formed Unicode without the character U+0000' });
   }, BESIDE_OTHER_FAULTS)
   .meta({ id: 'Policy', title: 'omicron-browser policy' });
 export type PolicyDocument = z.infer<typeof policyDocument>;
 
-/** Postgres stores neither. */
-const UNFIT_TEXT = 'must be well-formed Unicode without the character U+0000';
-
-/** The path of the first text that cannot be stored, keys among them. */
-function pathOfUnfitText(value: unknown): (string | number)[] | undefined {
-  if (typeof value === 'string') return value.isWellFormed() && !value.includes('\0') ? undefined : [];
+/** The path of the first text that no store keeps, keys among them. */
+function pathOfUnstorable(value: unknown): (string | number)[] | undefined {
+  if (typeof value === 'string') return isStorable(value) ? undefined : [];
   if (typeof value !== 'object' || value === null) return undefined;
   for (const [key, held] of Object.entries(value)) {
-    const inner = pathOfUnfitText(key) ?? pathOfUnfitText(held);
+    const inner = pathOfUnstorable(key) ?? pathOfUnstorable(held);
     if (inner !== undefined) return [Array.isArray(value) ? Number(key) : key, ...inner];
   }
   return undefined;

@@ -161,7 +161,7 @@ export class GetOrCreate {
   /** A released lease gives way to this one where every place is taken, or the caller waits in the line. */
   async #acquireInLine(request: GetOrCreateRequest, deadlineMs: number, left: AbortSignal) {
     const { clock, leases, line, onWaited } = this.#parts;
-    let room = { notBeforeMs: 0 };
+    let roomAtMs = 0;
     let sinceMs: number | undefined;
     const waited = (outcome: 'place' | 'refused' | 'left') => {
       if (sinceMs !== undefined) onWaited((clock.nowMs() - sinceMs) / 1000, outcome);
@@ -179,8 +179,11 @@ export class GetOrCreate {
         throw acquireRefused(acquired);
       }
       sinceMs ??= clock.nowMs();
-      room = await this.#makeRoom(room, ahead);
-      await line.turn(place, Math.min(deadlineMs, room.notBeforeMs), left);
+      if (clock.nowMs() >= roomAtMs) {
+        await this.#makeRoom(ahead);
+        roomAtMs = clock.nowMs() + ROOM_MS;
+      }
+      await line.turn(place, Math.min(deadlineMs, roomAtMs), left);
       if (!left.aborted && clock.nowMs() < deadlineMs) continue;
       const kept = await leases.leaveLine(place, !left.aborted);
       waited(left.aborted ? 'left' : 'refused');
@@ -189,11 +192,9 @@ export class GetOrCreate {
   }
 
   /** A caller has the released lease of its own turn give way: as many do as callers wait. */
-  async #makeRoom({ notBeforeMs }: { notBeforeMs: number }, ahead: number) {
-    const { clock, leases, hibernation, provider, kickDrain } = this.#parts;
-    if (clock.nowMs() < notBeforeMs) return { notBeforeMs };
+  async #makeRoom(ahead: number): Promise<void> {
+    const { leases, hibernation, provider, kickDrain } = this.#parts;
     if (await makeRoom({ leases, hibernation, provider: provider.name }, ahead)) kickDrain();
-    return { notBeforeMs: clock.nowMs() + ROOM_MS };
   }
 
   /** Evicted leases that ask for it are hibernated if possible; the others are ended. */

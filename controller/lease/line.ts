@@ -1,4 +1,4 @@
-import type { Clock } from '../../time/clock.ts';
+import { type Clock, neverAborts } from '../../time/clock.ts';
 import type { RunnerProvider } from '../ports/runners.ts';
 import type { Leases } from '../store/leases.ts';
 import type { Wake } from '../wake.ts';
@@ -45,7 +45,6 @@ export class WaitingLine {
 
   async #run(): Promise<void> {
     const { leases, provider, wake, onError, clock } = this.#parts;
-    const never = new AbortController().signal;
     this.#running = true;
     while (this.#held.size > 0) {
       const { kicks } = wake;
@@ -56,7 +55,7 @@ export class WaitingLine {
       } catch (error) {
         onError(error);
       }
-      await clock.sleep(REST_MS, never, true);
+      await clock.sleep(REST_MS, neverAborts(), true);
       await wake.wait(kicks, LOOK_MS, clock);
     }
     this.#running = false;

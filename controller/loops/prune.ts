@@ -61,14 +61,11 @@ export function pruneLoop(parts: PruneParts): { runOnce(): Promise<void> } {
       if (days.events > 0) await go(walks.events, 0, endMs, after => pruning.events(days.events, after));
       if (days.sessions === 0) return;
       await go(walks.sessions, SESSIONS_EVERY_MS, endMs, after => pruning.sessions(days.sessions, after));
-      for (
-        let batch = await pruning.runners(days.sessions);
-        batch !== null;
-        batch = await pruning.runners(days.sessions)
-      ) {
-        count(batch);
-        if (!batch.more || clock.nowMs() >= endMs) return;
-      }
+      let batch: Pruned;
+      do {
+        batch = await pruning.runners(days.sessions);
+        if (batch !== null) count(batch);
+      } while (batch?.more === true && clock.nowMs() < endMs);
     },
   };
 }

@@ -4,9 +4,9 @@ import { within } from '../../time/within.ts';
 import { pageFunction } from '../browser/page-script.ts';
 import { textResult } from '../results/result.ts';
 import { actUnlessHindered, PRESSED } from './act-unless-hindered.ts';
-import { type Aim, aimAt, type Point } from './aim.ts';
+import { type Aim, aimAt } from './aim.ts';
 import { at, drawnBox } from './drawn-box.ts';
-import { moveOnto } from './pointer.ts';
+import { clickAt } from './pointer.ts';
 import { existing } from './target.ts';
 
 /** `timeout` in milliseconds. */
@@ -27,7 +27,11 @@ export async function clickTarget(
 ): Promise<CallToolResult | undefined> {
   const [found, drawn, aim] = await Promise.all([find(page, target), drawnBox(page, target), aimAt(page, target)]);
   if (aim?.isOption === true) return chooseOption(found, options.timeout);
-  if (aim?.isArea === true && aim.at !== null) return clickAt(page, aim.at, options);
+  if (aim?.isArea === true && aim.at !== null) {
+    const { isDouble = false, button } = options;
+    await clickAt(page, aim.at, { clickCount: isDouble ? 2 : 1, ...(button && { button }) });
+    return undefined;
+  }
   const isThrough = drawn === undefined && aim?.isThrough === true;
   const wanted = { ...options, ...at(drawn), ...(isThrough && { force: true }) };
   await Promise.all([
@@ -41,16 +45,6 @@ export async function clickTarget(
 async function chooseOption(option: Locator, timeout: number): Promise<undefined> {
   const index = await option.evaluate(element => (element as unknown as { index: number }).index); // an option has it
   await option.locator('xpath=ancestor::select[1]').selectOption({ index }, { timeout });
-}
-
-/** Clicks where nothing but the place is known. */
-async function clickAt(
-  page: Page,
-  { x, y }: Point,
-  { isDouble = false, button }: ClickOptions & { readonly isDouble?: boolean },
-): Promise<undefined> {
-  await moveOnto(page, { x, y });
-  await page.mouse.click(x, y, { clickCount: isDouble ? 2 : 1, ...(button && { button }) });
 }
 
 /** The first movement, which ends beside the point: not awaited, it comes before that of a click, which waits until the element stands still. */

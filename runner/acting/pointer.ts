@@ -19,6 +19,16 @@ export async function moveOnto(page: Page, { x, y }: Point): Promise<void> {
   await page.mouse.move(x, y);
 }
 
+/** Clicks there, once the mouse has come as a hand does. */
+export async function clickAt(
+  page: Page,
+  point: Point,
+  options: Parameters<Page['mouse']['click']>[2] = {},
+): Promise<void> {
+  await moveOnto(page, point);
+  await page.mouse.click(point.x, point.y, options);
+}
+
 /** The end of a drag: where it is at first, and a point of it that is seen, for which the page may have to be scrolled. */
 export interface DragEnd {
   readonly toward: Point;

@@ -3,7 +3,13 @@ import { readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Browser, type BrowserContext, type CDPSession, chromium } from 'playwright-core';
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  type CDPSession,
+  chromium,
+} from 'playwright-core';
 import type { RunnerHealth } from '../../contract/assignment.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import { PROFILE_LIMITS } from '../../contract/profile.ts';
@@ -150,7 +156,8 @@ export async function launchBrowser(options: BrowserOptions): Promise<RunnerBrow
   browser.once('disconnected', () => resolve());
   let context = kept ?? (await contextOf(browser, start));
   const protocol = await protocolGate(browser);
-  await traffic.connect(browser, kept === undefined ? await contextId(context) : undefined);
+  if (kept === undefined) traffic.ofContext(await contextId(context));
+  await traffic.connect(browser);
   const pause = browserPause(launcher.pid);
   const memory = boundMemory(launcher.pid() ?? 0, limits, gone, { ...traffic, onStopped: record.onStopped });
   return {
@@ -191,7 +198,7 @@ export async function launchBrowser(options: BrowserOptions): Promise<RunnerBrow
 }
 
 /** A context with one blank page. */
-async function contextOf(browser: Browser, options: ContextOptions): Promise<BrowserContext> {
+export async function contextOf(browser: Browser, options: BrowserContextOptions): Promise<BrowserContext> {
   const context = await browser.newContext(options);
   await context.newPage();
   return context;
@@ -250,11 +257,11 @@ function boundTraffic(limits: BrowserLimits, downloads: string, onStopped: EndRe
       const loudest = gate.stopLoudest();
       if (loudest !== undefined) stop(loudest, why);
     },
+    /** The context whose downloads are cancelled; undefined: Chromium's default one. */
     ofContext(id: string | undefined) {
       browserContextId = id;
     },
-    async connect(browser: Browser, id: string | undefined) {
-      browserContextId = id;
+    async connect(browser: Browser) {
       const session = await browser.newBrowserCDPSession();
       closeTarget = targetId => void session.send('Target.closeTarget', { targetId }).catch(() => undefined);
       cancel = ({ guid, last }) => {

@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import { type Browser, type BrowserContext, chromium } from 'playwright-core';
 import { OmicronError } from '../../contract/problem.ts';
 import { within } from '../../time/within.ts';
-import { protocolGate, type RunnerBrowser, userAgentOf } from './browser.ts';
+import { contextOf, protocolGate, type RunnerBrowser, userAgentOf } from './browser.ts';
 import { type ContextOptions, DEFAULT_CONTEXT } from './context-options.ts';
 import type { Pause } from './pause.ts';
 
@@ -22,11 +22,8 @@ export async function connectRemoteBrowser(cdpUrl: string, userDataDir?: string)
   });
   const { promise: gone, resolve } = Promise.withResolvers<void>();
   browser.once('disconnected', () => resolve());
-  const newContext = async (options: ContextOptions = DEFAULT_CONTEXT): Promise<BrowserContext> => {
-    const context = await browser.newContext({ ...options, acceptDownloads: false });
-    await context.newPage();
-    return context;
-  };
+  const newContext = (options: ContextOptions = DEFAULT_CONTEXT): Promise<BrowserContext> =>
+    contextOf(browser, { ...options, acceptDownloads: false });
   const protocol = await protocolGate(browser);
   let context = await newContext();
   return {

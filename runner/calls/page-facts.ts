@@ -1,6 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import type { BrowserContext, Page, Response } from 'playwright-core';
+import type { BrowserContext, Page } from 'playwright-core';
 import { textOf } from '../results/result.ts';
+import { tabOfDocument } from '../settle/requests.ts';
 
 /** The page that a call leaves, for the timeline (A7). */
 export interface PageFacts {
@@ -20,7 +21,7 @@ const TITLE_CHARACTERS_MAX = 300;
 export function pageFacts(context: BrowserContext) {
   let statuses = new Map<Page, number>();
   context.on('response', response => {
-    const page = pageOf(response);
+    const page = tabOfDocument(response.request());
     if (page !== undefined) statuses.set(page, response.status());
   });
   return {
@@ -33,17 +34,6 @@ export function pageFacts(context: BrowserContext) {
       return { url: page.url(), ...(title ? { title } : {}), ...(status === undefined ? {} : { status }) };
     },
   };
-}
-
-/** The tab whose document this is; undefined for anything else. */
-function pageOf(response: Response): Page | undefined {
-  if (!response.request().isNavigationRequest()) return undefined;
-  try {
-    const frame = response.frame();
-    return frame === frame.page().mainFrame() ? frame.page() : undefined;
-  } catch {
-    return undefined; // of a document that is not there yet
-  }
 }
 
 /** The title in a result that is JSON, or in the head of a snapshot. */

@@ -35,18 +35,8 @@ export function videoFile({ ffmpeg, path, size }: VideoOptions): VideoFile {
   const { width, height } = size;
   const fit = `scale=${width}:${height}:force_original_aspect_ratio=decrease,pad=${width}:${height}:0:0:gray`;
   const args = [
-    ...[
-      '-loglevel',
-      'error',
-      '-max_alloc',
-      String(BLOCK_BYTES_MAX),
-      '-fpsprobesize',
-      '0',
-      '-probesize',
-      '32',
-      '-analyzeduration',
-      '0',
-    ],
+    ...['-loglevel', 'error', '-max_alloc', String(BLOCK_BYTES_MAX)],
+    ...['-fpsprobesize', '0', '-probesize', '32', '-analyzeduration', '0'],
     ...['-f', 'image2pipe', '-c:v', 'mjpeg', '-use_wallclock_as_timestamps', '1', '-i', 'pipe:0'],
     ...['-vf', fit, '-an', '-fps_mode', 'vfr', '-c:v', 'libvpx', '-deadline', 'realtime', '-cpu-used', '16'],
     ...['-b:v', '2M', '-crf', '10', '-qmin', '2', '-qmax', '50', '-g', '150', '-threads', '1', '-pix_fmt', 'yuv420p'],

@@ -8,6 +8,7 @@ import { networkFailure } from './network-failure.ts';
 type Sign = readonly [RegExp, (found: RegExpExecArray) => Refusal];
 
 const field = (why: string, instead: string) => (): Refusal => ({ code: 'field_refused', why, instead });
+const invalid = (why: string, instead: string) => (): Refusal => ({ code: 'invalid_arguments', why, instead });
 const failed = (why: string, instead: string) => (): Refusal => ({ code: 'action_failed', why, instead });
 const absent = ([, target = '']: RegExpExecArray): Refusal => ({
   code: 'element_not_found',
@@ -37,11 +38,7 @@ const SIGNS: readonly Sign[] = [
   ],
   [
     /^### Error\nError: Tab index is required/,
-    () => ({
-      code: 'invalid_arguments',
-      why: 'index is missing.',
-      instead: 'browser_tabs lists the tabs with their indices.',
-    }),
+    invalid('index is missing.', 'browser_tabs lists the tabs with their indices.'),
   ],
   [
     /^### Error\nRequest #(\d+) not found/,
@@ -53,11 +50,7 @@ const SIGNS: readonly Sign[] = [
   ],
   [
     /Screen width and height values must be positive/,
-    () => ({
-      code: 'invalid_arguments',
-      why: 'This is no size of a window.',
-      instead: 'Give pixels, such as 1280 and 720.',
-    }),
+    invalid('This is no size of a window.', 'Give pixels, such as 1280 and 720.'),
   ],
   [
     /\bTab (-?\d+) not found/,
@@ -80,19 +73,14 @@ const SIGNS: readonly Sign[] = [
   ],
   [
     /Unexpected token .* while parsing|while parsing (?:css )?selector|is not a valid (?:selector|XPath)|Malformed selector|Unknown engine|InvalidSelectorError|Error while parsing selector|Unsupported token/,
-    () => ({
-      code: 'invalid_arguments',
-      why: 'The target is no selector that can be read.',
-      instead: 'Give the ref of a snapshot (e12), CSS (#id, [name="q"]) or getByRole("button", { name: "Save" }).',
-    }),
+    invalid(
+      'The target is no selector that can be read.',
+      'Give the ref of a snapshot (e12), CSS (#id, [name="q"]) or getByRole("button", { name: "Save" }).',
+    ),
   ],
   [
     /Cannot navigate to invalid URL/,
-    () => ({
-      code: 'invalid_arguments',
-      why: 'This is no address.',
-      instead: 'Give an address such as https://example.com/path.',
-    }),
+    invalid('This is no address.', 'Give an address such as https://example.com/path.'),
   ],
   [
     /Element is not an <input>|Node is not an <input>|Element is not editable/,
@@ -145,8 +133,8 @@ const SIGNS: readonly Sign[] = [
   ],
 ];
 
-/** Signs in the call log of a time-out; the last state that it tells is the one that counts. */
-const OBSTACLES: readonly Sign[] = [
+/** Signs in the call log of a time-out; the last state that it tells is the one that counts. Those that last hardly go away by themselves. */
+const OBSTACLES: readonly (readonly [...Sign, 'lasts'?])[] = [
   [/^ *- navigating to "/gm, failed('The site did not begin to answer.', 'Check the address, or try again later.')],
   [
     /^ *- <html\b.*> (?:from .+ )?intercepts pointer events$/gm,
@@ -154,6 +142,7 @@ const OBSTACLES: readonly Sign[] = [
       'The element takes no clicks now: the page has switched off the part that it is in, or shows a dialog before it.',
       'Answer or close the dialog of the page first.',
     ),
+    'lasts',
   ],
   [
     /^ *- (<.+>) (?:from .+ )?intercepts pointer events$/gm,
@@ -162,6 +151,7 @@ const OBSTACLES: readonly Sign[] = [
       why: `The element is covered by ${cover}.`,
       instead: 'Close what covers it (a banner, a box of the page) first, or scroll it away.',
     }),
+    'lasts',
   ],
   [
     /^ *- element is not visible$/gm,
@@ -169,10 +159,12 @@ const OBSTACLES: readonly Sign[] = [
       'The element is there, but is not shown.',
       'Open what holds it first: click the menu, the tab or the heading that it belongs to.',
     ),
+    'lasts',
   ],
   [
     /^ *- element is not enabled$/gm,
     failed('The element is disabled.', 'Fill in what the page still asks for, or wait, then look at it again.'),
+    'lasts',
   ],
   [
     /^ *- element is not editable$/gm,
@@ -218,27 +210,31 @@ export function refusalIn(failure: string): Refusal | undefined {
   return networkFailure(said);
 }
 
-/** States in a call log of an element that keeps it from being used. */
-const STATES =
-  /^ *- (?:element is (?:visible|enabled|stable|not \w+|outside)|<.+> (?:from .+ )?intercepts pointer events)/gm;
-const LASTING = /element is not (?:visible|enabled)|intercepts pointer events/;
-/** A cover that says that it goes away. */
-const BUSY = /spin|load|skelet|busy|progress/i;
-
-/** Whether the last state that the log tells is an obstacle that will hardly go away by itself. */
-export function isLasting(log: string): boolean {
-  const last = [...log.matchAll(STATES)].at(-1)?.[0] ?? '';
-  return LASTING.test(last) && !BUSY.test(last);
-}
-
 const DESTROYED = /: Execution context was destroyed, most likely because of a navigation/;
+
+/** The last obstacle that a call log tells. */
+function lastObstacle(log: string) {
+  const found = OBSTACLES.flatMap(([sign, obstacle, lasts]) =>
+    [...log.matchAll(sign)].slice(-1).map(match => ({ match, obstacle, lasts })),
+  );
+  return found.sort((a, b) => b.match.index - a.match.index)[0];
+}
 
 /** Finds what kept an action from its element until its time was over; undefined: the log does not say. */
 export function obstacleIn(log: string): Refusal | undefined {
-  const found = OBSTACLES.flatMap(([sign, obstacle]) =>
-    [...log.matchAll(sign)].slice(-1).map(each => ({ index: each.index, refusal: obstacle(each) })),
-  );
-  const [last] = found.sort((a, b) => b.index - a.index);
-  if (last !== undefined) return last.refusal;
+  const last = lastObstacle(log);
+  if (last !== undefined) return last.obstacle(last.match);
   return /Call log:\n *- waiting for [^\n]*\n*$/.test(log) ? ABSENT() : undefined;
+}
+
+/** A cover that says that it goes away. */
+const BUSY = /spin|load|skelet|busy|progress/i;
+const PASSED = /^ *- element is (?:visible|enabled|stable)/m;
+
+/** Whether the last state that the log tells is an obstacle that will hardly go away by itself. */
+export function isLasting(log: string): boolean {
+  const last = lastObstacle(log);
+  if (last?.lasts !== 'lasts') return false;
+  const { 0: line, index } = last.match;
+  return !BUSY.test(line) && !PASSED.test(log.slice(index));
 }

@@ -118,4 +118,11 @@ export function frameOf(request: Request): Frame | undefined {
   }
 }
 
+/** The tab whose own document this is; undefined for anything else. */
+export function tabOfDocument(request: Request): Page | undefined {
+  const frame = request.isNavigationRequest() ? frameOf(request) : undefined;
+  const page = frame?.page();
+  return frame === page?.mainFrame() ? page : undefined;
+}
+
 const pageOf = (request: Request): Page | undefined => frameOf(request)?.page();

@@ -17,20 +17,7 @@ normal => {
   /** Attributes in which libraries of icons have the name of one, and elements that draw it. */
   const ICONS = ['icon', 'uk-icon', 'data-icon', 'data-lucide', 'data-feather', 'mat-icon', 'svgicon', 'icon-name'];
   const PARTS = /^(?:i|span|svg|use|img|title)$|-/;
-  const HUES = [
-    'red',
-    'orange',
-    'yellow',
-    'green',
-    'green',
-    'green',
-    'cyan',
-    'blue',
-    'blue',
-    'purple',
-    'magenta',
-    'pink',
-  ];
+  const HUES = 'red orange yellow green green green cyan blue blue purple magenta pink'.split(' ');
   const colorNamed = color => {
     const [red, green, blue, alpha = 1] = (color.match(/[\d.]+/g) ?? []).map(Number);
     if (!color.startsWith('rgb') || alpha < 0.2) return '';

@@ -9,7 +9,7 @@ import { proseOf } from './prose.ts';
 interface Caps {
   /** Of a list or a table. */
   readonly rows: number;
-  /** Of rows that would take several times the tokens there are: an agent searches them. */
+  /** Rows that would take several times the tokens there are: an agent searches them. */
   readonly searched: number;
   /** Of ways to go on: within a navigation, and buttons anywhere. */
   readonly ways: number;

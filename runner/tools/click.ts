@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { clickTarget } from '../acting/click-target.ts';
-import { moveOnto } from '../acting/pointer.ts';
+import { clickAt } from '../acting/pointer.ts';
 import { locate } from '../acting/target.ts';
 import { unfitFields } from '../acting/unfit-fields.ts';
 import { invalidArguments, pageResult } from '../results/result.ts';
@@ -57,11 +57,7 @@ export const click = defineTool({
       if (selector !== undefined)
         // What comes in the time of an action is clicked.
         await settled(page, () => clickTarget(page, selector, ACTION, async () => locate(page, selector)));
-      else if (x !== undefined && y !== undefined)
-        await settled(page, async () => {
-          await moveOnto(page, { x, y });
-          await page.mouse.click(x, y);
-        });
+      else if (x !== undefined && y !== undefined) await settled(page, () => clickAt(page, { x, y }));
       else return invalidArguments('Give a selector, or both x and y.');
       return pageResult(page, {}, await unfitFields(page, lease.documents));
     },

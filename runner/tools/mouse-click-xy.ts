@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { moveOnto } from '../acting/pointer.ts';
+import { clickAt } from '../acting/pointer.ts';
 import { defineTool } from './define-tool.ts';
 import { ANSWERS, onPage } from './playwright-form.ts';
 
@@ -26,12 +26,15 @@ export const mouseClickXy = defineTool({
         delay: z.number().optional(),
       },
       async (page, { x, y, button, clickCount, delay }) => {
-        await moveOnto(page, { x, y });
-        await page.mouse.click(x, y, {
-          ...(button && { button }),
-          ...(clickCount !== undefined && { clickCount }),
-          ...(delay !== undefined && { delay }),
-        });
+        await clickAt(
+          page,
+          { x, y },
+          {
+            ...(button && { button }),
+            ...(clickCount !== undefined && { clickCount }),
+            ...(delay !== undefined && { delay }),
+          },
+        );
         return undefined;
       },
     ),

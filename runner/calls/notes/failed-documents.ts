@@ -1,6 +1,6 @@
 import type { BrowserContext, Page } from 'playwright-core';
 import { shownAddress } from '../../browser/shown.ts';
-import { frameOf } from '../../settle/requests.ts';
+import { tabOfDocument } from '../../settle/requests.ts';
 
 /** Documents that did not come, for the results of calls. */
 export interface FailedDocuments {
@@ -17,10 +17,10 @@ const GIVEN_UP = 'net::ERR_ABORTED';
 export function failedDocuments(context: BrowserContext): FailedDocuments {
   let failed = new Map<Page, string>();
   context.on('requestfailed', request => {
-    const frame = request.isNavigationRequest() ? frameOf(request) : undefined;
-    const page = frame?.page();
-    if (page === undefined || frame !== page.mainFrame() || request.failure()?.errorText === GIVEN_UP) return;
-    failed.set(page, `${shownAddress(request.url())} could not be loaded: ${request.failure()?.errorText}`);
+    const page = tabOfDocument(request);
+    const why = request.failure()?.errorText;
+    if (page === undefined || why === GIVEN_UP) return;
+    failed.set(page, `${shownAddress(request.url())} could not be loaded: ${why}`);
   });
   return {
     take() {

@@ -1,7 +1,7 @@
-import type { BrowserContext, Page, Request } from 'playwright-core';
+import type { BrowserContext, Page } from 'playwright-core';
 import { REFUSAL_HEADER } from '../../../contract/egress.ts';
 import type { EgressForwarder, EgressRefusal } from '../../browser/egress-forwarder.ts';
-import { frameOf } from '../../settle/requests.ts';
+import { tabOfDocument } from '../../settle/requests.ts';
 
 /** Documents that the egress proxy refused: Chromium shows a refused tunnel as a failed connection, and a refused http page as the site's. */
 export interface RefusedDocuments {
@@ -13,13 +13,13 @@ export function refusedDocuments(context: BrowserContext, refusals: EgressForwar
   /** Host and port of the document that did not come. */
   const missing = new WeakMap<Page, string>();
   context.on('response', response => {
-    const page = tabOf(response.request());
+    const page = tabOfDocument(response.request());
     if (page === undefined) return;
     if (response.headers()[REFUSAL_HEADER] === undefined) missing.delete(page);
     else missing.set(page, authorityOf(response.url()));
   });
   context.on('requestfailed', request => {
-    const page = tabOf(request);
+    const page = tabOfDocument(request);
     if (page !== undefined) missing.set(page, authorityOf(request.url()));
   });
   return {
@@ -27,13 +27,6 @@ export function refusedDocuments(context: BrowserContext, refusals: EgressForwar
     of: (page, sinceMs) =>
       refusals.findLast(({ atMs, authority }) => atMs >= sinceMs && withPort(authority) === missing.get(page)),
   };
-}
-
-/** The tab whose own document this is. */
-function tabOf(request: Request): Page | undefined {
-  const frame = request.isNavigationRequest() ? frameOf(request) : undefined;
-  const page = frame?.page();
-  return page !== undefined && frame === page.mainFrame() ? page : undefined;
 }
 
 function authorityOf(address: string): string {
