@@ -30,7 +30,7 @@ const POLL_MS = 200;
 export async function eraseUser(parts: ErasureParts, userId: string, withinMs: number): Promise<UserErasure> {
   const { erasures, kickDrain, clock } = parts;
   const giveUpMs = clock.nowMs() + withinMs;
-  await erasures.begin(userId);
+  const begun = await erasures.begin(userId);
   kickDrain();
   await eraseCredentials(parts, userId);
   for (;;) {
@@ -42,7 +42,7 @@ export async function eraseUser(parts: ErasureParts, userId: string, withinMs: n
   }
   await parts.profileKeeper?.sweep(); // the objects' key is gone already
   const removed = await erasures.removed(userId);
-  await erasures.finish(userId);
+  await erasures.finish(userId, begun);
   parts.log.info({ removed }, 'user erased');
   return { user_id: userId, done: true, removed };
 }

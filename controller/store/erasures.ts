@@ -7,9 +7,9 @@ export type Removed = UserErasure['removed'];
 
 /** The removal of everything of a user, step by step; each step may be repeated. */
 export interface Erasures {
-  /** Writes the intent and ends the user's leases. */
-  begin(userId: string): Promise<void>;
-  /** Users of whom something is left to remove, those first that were asked for first. */
+  /** Writes the intent, or takes over the one that there is, and ends the user's leases. Resolves with what `finish` takes. */
+  begin(userId: string): Promise<string>;
+  /** Users of whom something is left to remove and nobody has for some time; those first that have waited longest. */
   pending(most: number): Promise<string[]>;
   /** Stored artifacts of the user. */
   artifacts(userId: string, most: number): Promise<{ id: string; uri: string }[]>;
@@ -18,10 +18,12 @@ export interface Erasures {
   eraseRows(userId: string): Promise<number>;
   /** Objects that were removed by now. */
   removed(userId: string): Promise<Removed>;
-  /** All is removed: forgets the intent. */
-  finish(userId: string): Promise<void>;
+  /** All is removed: forgets the intent, unless another has taken it over since `begin`. */
+  finish(userId: string, begun: string): Promise<void>;
 }
 
+/** A request works on a removal for a few seconds. Its counts are its answer, so the loop keeps away meanwhile. */
+const ABANDONED_SECONDS = 15;
 /** Sessions of one transaction. */
 const SESSIONS = 100;
 const NOTHING: Removed = {
@@ -38,13 +40,12 @@ const NOTHING: Removed = {
 
 export function sqlErasures(database: Database): Erasures {
   return {
-    async begin(userId) {
-      await callFunction(database, 'begin_erasure', { p_user: userId });
-    },
+    begin: async userId => z.string().parse(await callFunction(database, 'begin_erasure', { p_user: userId })),
     async pending(most) {
       const rows = await database.query<{ user_id: string }>(
-        'select user_id from omicron.user_erasures order by asked_at limit $1',
-        [most],
+        `select user_id from omicron.user_erasures
+          where asked_at < clock_timestamp() - make_interval(secs => $2) order by asked_at limit $1`,
+        [most, ABANDONED_SECONDS],
       );
       return rows.map(row => row.user_id);
     },
@@ -66,8 +67,8 @@ export function sqlErasures(database: Database): Erasures {
       );
       return userErasure.shape.removed.parse({ ...NOTHING, ...row?.removed });
     },
-    async finish(userId) {
-      await database.query('delete from omicron.user_erasures where user_id = $1', [userId]);
+    async finish(userId, begun) {
+      await callFunction(database, 'finish_erasure', { p_user: userId, p_asked_at: begun });
     },
   };
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, it } from 'vitest';
 import { type UserErasure, userErasure } from '../../contract/user-erasure.ts';
+import { sqlErasures } from '../../controller/store/erasures.ts';
 import { eventually } from '../eventually.ts';
 import { type Stack, startStack } from './stack.ts';
 
@@ -98,6 +99,19 @@ it('[E2] goes on by itself where a crash stopped it', async () => {
   const ada = await fill(stack, 'ada');
   // as a controller leaves it that crashed after its first step
   await stack.database.query(`select omicron.begin_erasure('ada')`);
+  await stack.database.query(`update omicron.user_erasures set asked_at = asked_at - interval '1 minute'`);
   await eventually('the rest', async () => (await rowsLeft(stack, 'ada', ada)) === 0);
   expect(await credentialsOf(stack, 'ada')).toEqual([]);
+});
+
+it('[E2] a removal that another request takes over is finished, and answered, by that one', async () => {
+  await using stack = await startStack();
+  const erasures = sqlErasures(stack.database);
+  const [first, second] = [await erasures.begin('ada'), await erasures.begin('ada')];
+  await erasures.countErased('ada', { credentials: 1 });
+  expect(await erasures.pending(1)).toEqual([]); // a loop that took it would take its counts too
+  await erasures.finish('ada', first);
+  expect((await erasures.removed('ada')).credentials).toBe(1);
+  await erasures.finish('ada', second);
+  expect((await erasures.removed('ada')).credentials).toBe(0);
 });

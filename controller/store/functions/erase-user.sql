@@ -1,19 +1,29 @@
 -- The removal of everything of a user. Each step may be repeated.
 
--- Writes the intent and ends the user's leases: their rows go once their runners are gone.
-create or replace function omicron.begin_erasure(p_user text) returns void
+-- Writes the intent, or takes over the one that there is, and ends the user's leases: their rows go once their runners are
+-- gone. Answers when, as `finish_erasure` takes it.
+create or replace function omicron.begin_erasure(p_user text) returns text
 language plpgsql as $$
 declare
   v_id uuid;
+  v_asked_at timestamptz;
 begin
   perform pg_advisory_xact_lock(hashtextextended('omicron.user:' || p_user, 0));
-  insert into omicron.user_erasures (user_id) values (p_user) on conflict do nothing;
+  insert into omicron.user_erasures (user_id) values (p_user)
+    on conflict (user_id) do update set asked_at = clock_timestamp() returning asked_at into v_asked_at;
   for v_id in
     select id from omicron.browser_sessions where user_id = p_user and status in ('starting', 'ready', 'hibernated') order by id
   loop
     perform omicron.end_lease(v_id, null, null, 'released');
   end loop;
+  return v_asked_at::text;
 end $$;
+
+-- Forgets the intent, unless another has taken it over since `p_asked_at`: that one answers with what was removed.
+create or replace function omicron.finish_erasure(p_user text, p_asked_at text) returns void
+language sql as $$
+  delete from omicron.user_erasures where user_id = p_user and asked_at = p_asked_at::timestamptz
+$$;
 
 -- Adds to what was removed.
 create or replace function omicron.count_erased(p_user text, p_removed jsonb) returns void

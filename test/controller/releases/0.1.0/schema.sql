@@ -1450,20 +1450,30 @@ $$;
 -- erase-user.sql
 -- The removal of everything of a user. Each step may be repeated.
 
--- Writes the intent and ends the user's leases: their rows go once their runners are gone.
-create or replace function omicron.begin_erasure(p_user text) returns void
+-- Writes the intent, or takes over the one that there is, and ends the user's leases: their rows go once their runners are
+-- gone. Answers when, as `finish_erasure` takes it.
+create or replace function omicron.begin_erasure(p_user text) returns text
 language plpgsql as $$
 declare
   v_id uuid;
+  v_asked_at timestamptz;
 begin
   perform pg_advisory_xact_lock(hashtextextended('omicron.user:' || p_user, 0));
-  insert into omicron.user_erasures (user_id) values (p_user) on conflict do nothing;
+  insert into omicron.user_erasures (user_id) values (p_user)
+    on conflict (user_id) do update set asked_at = clock_timestamp() returning asked_at into v_asked_at;
   for v_id in
     select id from omicron.browser_sessions where user_id = p_user and status in ('starting', 'ready', 'hibernated') order by id
   loop
     perform omicron.end_lease(v_id, null, null, 'released');
   end loop;
+  return v_asked_at::text;
 end $$;
+
+-- Forgets the intent, unless another has taken it over since `p_asked_at`: that one answers with what was removed.
+create or replace function omicron.finish_erasure(p_user text, p_asked_at text) returns void
+language sql as $$
+  delete from omicron.user_erasures where user_id = p_user and asked_at = p_asked_at::timestamptz
+$$;
 
 -- Adds to what was removed.
 create or replace function omicron.count_erased(p_user text, p_removed jsonb) returns void
@@ -2276,7 +2286,7 @@ insert into omicron.migrations (name, digest, declares) values ('functions/claim
 insert into omicron.migrations (name, digest, declares) values ('functions/close-lease.sql', 'e7335ebf38affd08475d2ce5e8606c69e9141c1d33fa312524845daa35c010cd', '{"omicron.drain_runner(uuid, text)","omicron.close_lease(omicron.browser_sessions, text, text, text)",omicron.expire_lease(omicron.browser_sessions)}');
 insert into omicron.migrations (name, digest, declares) values ('functions/egress-leases.sql', '92a9d450ee879816a16347b8ed82d844ac8eb9e6ad94e007e44c9048107f1962', '{omicron.live_leases(uuid[]),omicron.awaited_uploads(uuid[])}');
 insert into omicron.migrations (name, digest, declares) values ('functions/end-lease.sql', '1f614ad0f1b1ca5c7cb9cdf12e58e70c02e2e277220540cbad90f6209a05e2e2', '{"omicron.end_lease(uuid, text, integer, text)","omicron.archive(uuid, text)",omicron.end_all(text)}');
-insert into omicron.migrations (name, digest, declares) values ('functions/erase-user.sql', '4244245606d18dcf935537adbc8676d2d9dd87ccb66d01601a2386dbee273ba6', '{omicron.begin_erasure(text),"omicron.count_erased(text, jsonb)","omicron.erase_rows(text, integer)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/erase-user.sql', '4129c0cfdba5251b49c63dc92d56545a7d4e0f1df33e11ca7c654969f7256dcd', '{omicron.begin_erasure(text),"omicron.finish_erasure(text, text)","omicron.count_erased(text, jsonb)","omicron.erase_rows(text, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/expire.sql', 'af1015304dc8c5d7a01b9df4215eb3543cdb02a3e8407a7b458296a124fab88e', '{omicron.expire_leases(integer),"omicron.fail_stuck_starts(integer, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/guards.sql', '27a83a76f33f9b344e9d76f32a7bb9cf94482675ad58870b03af67ba292cc900', '{omicron.guard_session(),omicron.guard_runner()}');
 insert into omicron.migrations (name, digest, declares) values ('functions/hibernate.sql', '1ae39493ce599a1063e77237be16a729db515b97fdbc33869536251930cd0dc0', '{omicron.expires_soon(omicron.browser_sessions),"omicron.expiring_leases(text, integer)","omicron.hibernation_refusal(omicron.browser_sessions, omicron.runners, integer, integer)","omicron.begin_hibernation(uuid, integer, uuid, integer)","omicron.hibernate(uuid, integer, uuid, integer, integer, text, uuid, integer, text, text, bigint, integer)"}');
