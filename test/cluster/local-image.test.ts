@@ -15,7 +15,7 @@ import { pythonOf } from '../../local/test-tools.ts';
 import { eventually } from '../eventually.ts';
 import { processTree, ROOT, run } from '../local/machine.ts';
 import { type Container, NETWORK, runContainer } from './container.ts';
-import { look } from './node.ts';
+import { lookAt } from './node.ts';
 
 const CONTROLLER_URL = `http://${NETWORK.container}:8080`;
 /** The user of the image. */
@@ -101,7 +101,7 @@ describe('the local stack as one container', { timeout: 120_000 }, () => {
   });
 
   test("Chromium's sandbox is on, and no process is root's", async () => {
-    const all = await Promise.all(processTree(container.pid).map(look));
+    const all = await lookAt(processTree(container.pid));
     const [init] = all;
     const renderers = all.filter(({ command }) => command.includes('--type=renderer'));
     expect(renderers.length).toBeGreaterThan(0);

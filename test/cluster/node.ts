@@ -27,13 +27,20 @@ export interface SeenProcess {
   readonly userNamespace: string;
 }
 
-export async function look(pid: number): Promise<SeenProcess> {
+/** Those of them that have not ended meanwhile. */
+export async function lookAt(pids: readonly number[]): Promise<SeenProcess[]> {
+  return (await Promise.all(pids.map(look))).filter(seen => seen !== undefined);
+}
+
+async function look(pid: number): Promise<SeenProcess | undefined> {
+  const userNamespace = await readlink(`/proc/${pid}/ns/user`).catch(() => undefined);
+  if (userNamespace === undefined) return undefined;
   const status = ((await procFile(pid, 'status')) ?? '').split('\n').map(line => line.split(/:\s*/));
   return {
     pid,
     command: ((await procFile(pid, 'cmdline')) ?? '').replaceAll('\0', ' '),
     status: Object.fromEntries(status),
-    userNamespace: await readlink(`/proc/${pid}/ns/user`),
+    userNamespace,
   };
 }
 

@@ -11,7 +11,7 @@ import { kubectl, tryKubectl } from '../../cluster/kubectl.ts';
 import { LABELS, NAMESPACES } from '../../contract/names.ts';
 import { connectMcpBrowser } from '../../local/mcp-browser.ts';
 import { eventually } from '../eventually.ts';
-import { look, networkOf, processesOf, procFile, type SeenProcess } from './node.ts';
+import { lookAt, networkOf, processesOf, procFile, type SeenProcess } from './node.ts';
 import { containerOf, podsOf, uidOf } from './pods.ts';
 import { probeFrom } from './probe.ts';
 
@@ -40,8 +40,8 @@ beforeAll(async () => {
   await connected.goto(SITES.site);
   const selector = `${LABELS.sessionId}=${lease.sessionId}`;
   pod = await eventually('the pod is labelled', async () => (await podsOf(NAMESPACES.runners, selector))[0]);
-  browser = await Promise.all((await processesOf(containerOf(pod, 'browser'))).map(look));
-  uploader = await Promise.all((await processesOf(containerOf(pod, 'uploader'))).map(look));
+  browser = await lookAt(await processesOf(containerOf(pod, 'browser')));
+  uploader = await lookAt(await processesOf(containerOf(pod, 'uploader')));
 });
 afterAll(async () => {
   await lease?.end();
