@@ -2281,9 +2281,12 @@ function Options({ tab, field: { options, multiple }, send }) {
 	});
 }
 function Value({ tab, kind, field, send }) {
-	const { value, min, max, step } = field;
-	const [chosen, setChosen] = d(value);
-	A(() => setChosen(value), [field]);
+	const { min, max, step } = field;
+	const [choice, setChoice] = d({
+		field,
+		value: field.value
+	});
+	const chosen = choice.field === field ? choice.value : field.value;
 	return /* @__PURE__ */ a("form", {
 		class: "actions",
 		onSubmit: (event) => {
@@ -2300,7 +2303,10 @@ function Value({ tab, kind, field, send }) {
 			min: min || void 0,
 			max: max || void 0,
 			step: step || void 0,
-			onInput: (event) => setChosen(event.currentTarget.value)
+			onInput: (event) => setChoice({
+				field,
+				value: event.currentTarget.value
+			})
 		})] }), /* @__PURE__ */ a("button", {
 			type: "submit",
 			children: "Set"
@@ -3424,6 +3430,7 @@ function Player(props) {
 	const hasMp4 = usePolled("formats", 36e5, (signal) => callConsole("GET", "/video-formats", void 0, signal)).value?.formats.includes("mp4");
 	const [shown, setShown] = d(videos[0]);
 	const [nowMs, setNowMs] = d(videos[0]?.startMs ?? 0);
+	const [pressed, setPressed] = d();
 	const [speed, setSpeed] = d(1);
 	const [unreadable, setUnreadable] = d();
 	/** Start position of a video that is not loaded yet. */
@@ -3446,7 +3453,7 @@ function Player(props) {
 		if (pendingMs.current !== void 0) element.current.currentTime = Math.max(0, (pendingMs.current - shown.startMs) / 1e3);
 		pendingMs.current = void 0;
 	};
-	const current = chapters.findLast(({ startMs }) => startMs <= nowMs + PLACE_ROUNDED_MS);
+	const current = pressed !== void 0 && Math.abs(pressed.startMs - nowMs) <= PLACE_ROUNDED_MS ? pressed : chapters.findLast(({ startMs }) => startMs <= nowMs + PLACE_ROUNDED_MS);
 	const source = (video) => `/api${encodePath`/browser-sessions/${sessionId}/artifacts/${video.id}`}/content`;
 	const mp4Of = (video) => `/api${encodePath`/browser-sessions/${sessionId}/artifacts/${video.id}`}/mp4`;
 	return /* @__PURE__ */ a("div", {
@@ -3520,8 +3527,11 @@ function Player(props) {
 			children: chapters.map((chapter) => /* @__PURE__ */ a("li", { children: /* @__PURE__ */ a("button", {
 				type: "button",
 				class: `quiet ${chapter.tone}`,
-				"aria-current": chapter === current,
-				onClick: () => seek(chapter.startMs),
+				"aria-current": chapter.event.id === current?.event.id,
+				onClick: () => {
+					setPressed(chapter);
+					seek(chapter.startMs);
+				},
 				children: [
 					/* @__PURE__ */ a("span", {
 						class: "at",

@@ -201,12 +201,14 @@ describe('the live view', () => {
     const address = page.getByLabel('Address');
     await address.fill(console.site.url);
     await address.press('Enter');
-    await eventually('the address', async () => (await address.inputValue()).startsWith(console.site.url));
+    const at = (url: string) => eventually(url, async () => (await address.inputValue()).startsWith(url));
+    await at(console.site.url);
     await press('Back');
-    await sees([150, 0, 0]);
+    await at('data:');
     await press('Forward');
-    await eventually('the address again', async () => (await address.inputValue()).startsWith(console.site.url));
+    await at(console.site.url);
     await press('Back');
+    await at('data:');
     await sees([150, 0, 0]);
     await press('Close Second');
     await sees(GREEN);

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { ServerMessage, ViewerMessage } from '../../../contract/live.ts';
 import type { Painter } from './painter.ts';
 
@@ -53,9 +53,10 @@ function Options({ tab, field: { options, multiple }, send }: FieldProps) {
 }
 
 function Value({ tab, kind, field, send }: FieldProps & { kind: ValueKind }) {
-  const { value, min, max, step } = field;
-  const [chosen, setChosen] = useState(value);
-  useEffect(() => setChosen(value), [field]);
+  const { min, max, step } = field;
+  // not by an effect: it runs some time after the field is shown, and would undo a choice that was faster
+  const [choice, setChoice] = useState({ field, value: field.value });
+  const chosen = choice.field === field ? choice.value : field.value;
   return (
     <form
       class="actions"
@@ -72,7 +73,7 @@ function Value({ tab, kind, field, send }: FieldProps & { kind: ValueKind }) {
           min={min || undefined}
           max={max || undefined}
           step={step || undefined}
-          onInput={event => setChosen(event.currentTarget.value)}
+          onInput={event => setChoice({ field, value: event.currentTarget.value })}
         />
       </label>
       <button type="submit">Set</button>

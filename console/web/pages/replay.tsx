@@ -87,6 +87,7 @@ function Player(props: { sessionId: string; videos: readonly Video[]; chapters: 
   const hasMp4 = formats.value?.formats.includes('mp4');
   const [shown, setShown] = useState(videos[0]);
   const [nowMs, setNowMs] = useState(videos[0]?.startMs ?? 0);
+  const [pressed, setPressed] = useState<Chapter>();
   const [speed, setSpeed] = useState<number>(1);
   const [unreadable, setUnreadable] = useState<string>();
   /** Start position of a video that is not loaded yet. */
@@ -111,7 +112,9 @@ function Player(props: { sessionId: string; videos: readonly Video[]; chapters: 
       element.current.currentTime = Math.max(0, (pendingMs.current - shown.startMs) / 1_000);
     pendingMs.current = undefined;
   };
-  const current = chapters.findLast(({ startMs }) => startMs <= nowMs + PLACE_ROUNDED_MS);
+  // another may begin within the same milliseconds as the one that was pressed
+  const isAtPressed = pressed !== undefined && Math.abs(pressed.startMs - nowMs) <= PLACE_ROUNDED_MS;
+  const current = isAtPressed ? pressed : chapters.findLast(({ startMs }) => startMs <= nowMs + PLACE_ROUNDED_MS);
   const source = (video: Video) => `/api${encodePath`/browser-sessions/${sessionId}/artifacts/${video.id}`}/content`;
   const mp4Of = (video: Video) => `/api${encodePath`/browser-sessions/${sessionId}/artifacts/${video.id}`}/mp4`;
   return (
@@ -186,8 +189,11 @@ function Player(props: { sessionId: string; videos: readonly Video[]; chapters: 
             <button
               type="button"
               class={`quiet ${chapter.tone}`}
-              aria-current={chapter === current}
-              onClick={() => seek(chapter.startMs)}
+              aria-current={chapter.event.id === current?.event.id}
+              onClick={() => {
+                setPressed(chapter);
+                seek(chapter.startMs);
+              }}
             >
               <span class="at">{clockOf(chapter.startMs - beginMs)}</span> <strong>{eventTitle(chapter.event)}</strong>{' '}
               <span class="muted long">{eventLine(chapter.event)}</span>
