@@ -28,7 +28,10 @@ export async function connectBrowser<Held extends LeasedBrowser>(
     instructions,
     callTool(name, args = {}, { signal } = {}) {
       const either = signal ? AbortSignal.any([lease.signal, signal]) : lease.signal;
-      const call = () => explainFailure(lease, async () => (await connection()).callTool(name, args, either));
+      const call = async () => {
+        await lease.restore(); // the runner of a session that is known to hibernate may still be there, and break the call
+        return explainFailure(lease, async () => (await connection()).callTool(name, args, either));
+      };
       return name === SWITCH_TOOL ? lease.followSwitch(call, ({ isError }) => chosenProfile(isError, args)) : call();
     },
     [Symbol.asyncDispose]: () => lease.release(),

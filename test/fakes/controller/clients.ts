@@ -107,12 +107,12 @@ export const SESSION_ID = '0b8f2f3e-8a1c-4a39-9c9a-3f1a3c8d2b10';
 
 const times = { expires_at: '2026-01-01T00:10:00.000Z', ends_at: '2026-01-01T08:00:00.000Z' };
 
-export const ready = (epoch = 1): Answer =>
+export const ready = (epoch = 1, mcpUrl = 'http://127.0.0.1:1/mcp'): Answer =>
   json(200, {
     session_id: SESSION_ID,
     status: 'ready',
     epoch,
-    mcp_url: 'http://127.0.0.1:1/mcp',
+    mcp_url: mcpUrl,
     mcp_headers: { Authorization: 'Bearer lease-token' },
     ...times,
   });
@@ -124,8 +124,8 @@ export const starting = (retryAfterSeconds: number): Answer =>
     { 'retry-after': String(retryAfterSeconds) },
   );
 
-export const renewed = (epoch = 1): Answer =>
-  json(200, { session_id: SESSION_ID, status: 'ready', epoch, last_used_at: '2026-01-01T00:00:00.000Z', ...times });
+export const renewed = (epoch = 1, status: 'ready' | 'hibernated' = 'ready'): Answer =>
+  json(200, { session_id: SESSION_ID, status, epoch, last_used_at: '2026-01-01T00:00:00.000Z', ...times });
 
 const session: Session = {
   session_id: SESSION_ID,

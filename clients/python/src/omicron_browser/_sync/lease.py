@@ -188,7 +188,7 @@ class Lease:
     def _restored(self, epoch: int) -> bool:
         """Brings back a browser that was hibernated since `epoch`. False: it was not."""
         with self._restoring:
-            if self.epoch == epoch and self._is_hibernated:
+            if self.epoch == epoch and self._is_hibernated and self._over is None:
                 sent_at = time.monotonic()
                 self._take(self._options.again({}), sent_at)
                 self._is_hibernated = False
@@ -282,6 +282,8 @@ class ConnectedBrowser:
             return (self._current()).call_tool(name, arguments, timeout_seconds)
 
         def explained() -> ToolResult:
+            # The runner of a session that is known to hibernate may still be there, and break the call.
+            self.lease._restored(self.lease.epoch)
             return self.lease._explained(called)
 
         if name == SWITCH_TOOL:
