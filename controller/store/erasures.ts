@@ -9,7 +9,7 @@ export type Removed = UserErasure['removed'];
 export interface Erasures {
   /** Writes the intent, or takes over the one that there is, and ends the user's leases. Resolves with what `finish` takes. */
   begin(userId: string): Promise<string>;
-  /** Users of whom something is left to remove and nobody has for some time; those first that have waited longest. */
+  /** Users whose removal is neither finished nor worked on for some time; those first that have waited longest. */
   pending(most: number): Promise<string[]>;
   /** Stored artifacts of the user. */
   artifacts(userId: string, most: number): Promise<{ id: string; uri: string }[]>;
