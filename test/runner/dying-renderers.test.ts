@@ -50,8 +50,11 @@ test(`the browser lives while ${DEATHS} renderers die under pictures of their pa
   const { context } = browser;
   const captures = captureTabs({ context, pictures: guardPictures(context), clock: realClock });
   let deaths = 0;
+  const fail = (error: Error) => {
+    throw new Error(`after ${deaths} deaths: ${browser.lastLines()}`, { cause: error });
+  };
   for (let round = 0; deaths < DEATHS; round++) {
-    const pages = await Promise.all(Array.from({ length: TABS }, () => context.newPage()));
+    const pages = await Promise.all(Array.from({ length: TABS }, () => context.newPage())).catch(fail);
     await Promise.all(pages.map(page => page.goto(PAGE)));
     const crashed = pages.map(page => page.waitForEvent('crash', { timeout: 20_000 }).catch(() => undefined));
     const watched = pages.map(page => captures.watch(page, () => undefined, 'live').catch(() => undefined));

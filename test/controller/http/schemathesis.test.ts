@@ -23,8 +23,7 @@ const search = openSearch();
 // Requests made from the document, valid and not, at a controller whose runners have no browser.
 test('the controller answers whatever is sent to it as its OpenAPI document says', { timeout: 120_000 }, async () => {
   const { paths } = JSON.parse(await readFile(DOCUMENT, 'utf8')) as { paths: Record<string, unknown> };
-  const all = Object.keys(paths).filter(path => !EXCLUDED.test(path));
-  const tried = search.sliceOf(all);
+  const tried = search.sliceOf(Object.keys(paths).filter(path => !EXCLUDED.test(path)));
   await using stack = await startStack({ OMICRON_USER_LIMIT: 1000, OMICRON_CAPACITY: 1000 });
   const { code, stdout, stderr } = await run(
     join(pythonOf(ROOT, 'python_sdk'), '..', 'schemathesis'),
@@ -53,5 +52,5 @@ test('the controller answers whatever is sent to it as its OpenAPI document says
   );
   expect(code, stdout + stderr).toBe(0);
   const [, generated = 0] = /(\d+) generated/.exec(stdout) ?? [];
-  expect(Number(generated)).toBeGreaterThan((1_000 * tried.length) / all.length);
+  expect(Number(generated)).toBeGreaterThan(EXAMPLES_MAX * tried.length); // a slice of short paths has few more
 });
