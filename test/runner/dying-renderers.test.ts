@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { chromium, type Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { BROWSER_PID_FILE } from '../../contract/names.ts';
 import { launchBrowser, type RunnerBrowser } from '../../runner/browser/browser.ts';
 import { browserPath } from '../../runner/browser/browser-path.ts';
@@ -21,19 +21,27 @@ const TABS = 5;
 const PICTURE_MS = 120;
 const PAGE = `data:text/html,<title>Page</title><body>${'<p style="box-shadow:0 0 9px red">text</p>'.repeat(500)}`;
 
+/**
+ * With the feature that Playwright enables the browser died of each of them. Chromium still has a rarer crash of its main process, of one
+ * renderer in about a thousand: docs/upstream/screenshot-crash.md.
+ */
+const BROWSER_DEATHS_MAX = 2;
+
 let temp: TempDir;
 let browser: RunnerBrowser;
-let browserPid: number;
-beforeAll(async () => {
+let captures: ReturnType<typeof captureTabs>;
+async function launch(): Promise<void> {
   temp = createTempDir(randomUUID());
   const searchPath = process.env.PATH ?? '';
   browser = await launchBrowser({
     executable: browserPath(process.env.OMICRON_CHROMIUM, searchPath, () => chromium.executablePath()),
     ...{ sandbox: true, tempDir: temp.path, egressUrl: undefined, searchPath },
   });
-  browserPid = Number(readFileSync(join(temp.path, BROWSER_PID_FILE), 'utf8'));
-});
-afterAll(async () => {
+  const { context } = browser;
+  captures = captureTabs({ context, pictures: guardPictures(context), clock: realClock });
+}
+beforeEach(launch);
+afterEach(async () => {
   await browser.close();
   temp.remove();
 });
@@ -46,34 +54,37 @@ async function takePictures(page: Page): Promise<void> {
   ]);
 }
 
-test(`the browser lives while ${DEATHS} renderers die under pictures of their pages`, async () => {
+/** Renderers of so many tabs die under pictures of their pages. */
+async function killUnderPictures(isBySignal: boolean): Promise<void> {
   const { context } = browser;
-  const captures = captureTabs({ context, pictures: guardPictures(context), clock: realClock });
-  let deaths = 0;
-  const fail = (error: Error) => {
-    throw new Error(`after ${deaths} deaths: ${browser.lastLines()}`, { cause: error });
-  };
-  for (let round = 0; deaths < DEATHS; round++) {
-    const pages = await Promise.all(Array.from({ length: TABS }, () => context.newPage())).catch(fail);
-    await Promise.all(pages.map(page => page.goto(PAGE)));
-    const crashed = pages.map(page => page.waitForEvent('crash', { timeout: 20_000 }).catch(() => undefined));
-    const watched = pages.map(page => captures.watch(page, () => undefined, 'live').catch(() => undefined));
-    const taken = pages.map(takePictures);
-    const waitedMs = randomInt(PICTURE_MS);
-    await delay(waitedMs);
-    // Half of them by themselves, half as the page guard ends a page that floods.
-    if (round % 2 === 0) killAll(browserPid, 'renderer');
-    else
-      for (const page of pages) void sessionOf(page).then(session => session.send('Page.crash').catch(() => undefined));
-    await Promise.race([Promise.all(crashed), browser.gone]);
-    expect(browser.isGone(), `after ${deaths} deaths, ${waitedMs} ms into a picture: ${browser.lastLines()}`).toBe(
-      false,
-    );
-    deaths += TABS;
-    await Promise.all(pages.map(page => page.close()));
-    await Promise.all([...taken, ...watched]);
+  const pages = await Promise.all(Array.from({ length: TABS }, () => context.newPage()));
+  await Promise.all(pages.map(page => page.goto(PAGE)));
+  const crashed = pages.map(page => page.waitForEvent('crash', { timeout: 20_000 }).catch(() => undefined));
+  const watched = pages.map(page => captures.watch(page, () => undefined, 'live').catch(() => undefined));
+  const taken = pages.map(takePictures);
+  await delay(randomInt(PICTURE_MS));
+  // Half of them by themselves, half as the page guard ends a page that floods.
+  if (isBySignal) killAll(Number(readFileSync(join(temp.path, BROWSER_PID_FILE), 'utf8')), 'renderer');
+  else
+    for (const page of pages) void sessionOf(page).then(session => session.send('Page.crash').catch(() => undefined));
+  await Promise.race([Promise.all(crashed), browser.gone]);
+  await Promise.all(pages.map(page => page.close()));
+  await Promise.all([...taken, ...watched]);
+}
+
+test(`at most ${BROWSER_DEATHS_MAX} of ${DEATHS} renderers that die under pictures of their pages take the browser`, async () => {
+  const ends: string[] = [];
+  for (let deaths = 0; deaths < DEATHS; deaths += TABS) {
+    await killUnderPictures(deaths % (2 * TABS) === 0).catch(error => {
+      if (!browser.isGone()) throw error;
+    });
+    if (!browser.isGone()) continue;
+    ends.push(`after ${deaths} deaths: ${JSON.stringify(await browser.end())}`);
+    temp.remove();
+    await launch();
   }
-  const page = await context.newPage();
+  expect(ends.length, ends.join('\n')).toBeLessThanOrEqual(BROWSER_DEATHS_MAX);
+  const page = await browser.context.newPage();
   await page.goto(PAGE);
   expect(await page.title()).toBe('Page');
   expect((await captureVisible(page, 'png', 10_000)).length).toBeGreaterThan(1_000);
