@@ -7,8 +7,8 @@ export interface HostCookie {
 }
 
 /**
- * Over https its name begins with `__Host-`: another host of the domain could otherwise set one for all hosts, and sign a person in as
- * somebody else: <https://www.rfc-editor.org/rfc/rfc6265#section-8.6>. A port is no boundary for cookies, so a console of another stack on
+ * Over https its name begins with `__Host-`: another host of the domain could otherwise set one for all hosts, and sign a person in to
+ * another account: <https://www.rfc-editor.org/rfc/rfc6265#section-8.6>. A port is no boundary for cookies, so a console of another stack on
  * this host has another name.
  */
 export function hostCookie(url: URL, about: string, sameSite: 'Strict' | 'Lax'): HostCookie {

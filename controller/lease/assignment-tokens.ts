@@ -71,7 +71,7 @@ const orderToken = (keys: Keys, runnerId: string, bootId: string, order: Record<
     seconds: ASSIGNMENT_SECONDS,
   });
 
-/** What a runner reports with after its redemption: events while its epoch lives, recordings for a day after it. */
+/** Tokens with which a runner reports after its redemption: events while its epoch lives, recordings for a day after it. */
 export function reportTokens(
   keys: Keys,
   lease: LeaseKey,

@@ -3,14 +3,14 @@ import type { SessionRow } from '../store/rows.ts';
 
 /** A start whose runner is about to redeem. */
 export interface AwaitedRedemption {
-  /** Where the lease is once it is ready. */
+  /** Address and workload of the lease once it is ready. */
   readonly lease: StartedLease;
   /** The redemption has made the lease ready. */
   readonly done: (session: SessionRow) => void;
 }
 
 /**
- * Starts that this process leads, by claim. Where the runner redeems at the same process, its redemption makes the lease ready, and
+ * Starts that this process leads, by claim. If the runner redeems at the same process, its redemption makes the lease ready, and
  * the caller is answered while the runner still reads what it was given (ADR 0077). Any other start is made ready once its runner has answered.
  */
 export class AwaitedRedemptions {

@@ -19,7 +19,7 @@ export class ChangeSignal {
   /** Something changed here: everything that waits looks now. */
   readonly kick = (): void => this.#changed.kick();
 
-  /** What `look` answers once `settled` accepts it, or its last answer when `waitMs` have passed. */
+  /** Resolves with the first answer of `look` that `settled` accepts, or with its last one when `waitMs` have passed. */
   async until<T>(look: () => Promise<T>, settled: (seen: T) => boolean, waitMs: number): Promise<T> {
     const deadlineMs = this.#clock.nowMs() + waitMs;
     for (;;) {

@@ -6,7 +6,7 @@ import type { UploadSites } from './upload-sites.ts';
 
 export interface EgressGrantParts {
   egressLeases: EgressLeases;
-  /** What uploaders may reach; null: nothing. */
+  /** Sites that uploaders may reach; null: none. */
   uploads: UploadSites | null;
   derivation: Uint8Array;
 }
@@ -25,7 +25,7 @@ export async function authorize(
   return null;
 }
 
-/** What each of the leases holds now, in the order asked; undefined: nothing. */
+/** The grant that each of the leases holds now, in the order asked; undefined: none. */
 export async function grantsOf(
   { egressLeases, uploads }: EgressGrantParts,
   asked: WatchRequest['leases'],
@@ -43,7 +43,7 @@ export async function grantsOf(
   return asked.map(({ client, runner_id }) => byHolder.get(`${client} ${runner_id}`));
 }
 
-/** What became of each lease since the proxy read it. `held` is in the order asked. */
+/** Changes of each lease since the proxy read it. `held` is in the order asked. */
 export const compareGrants = (
   asked: WatchRequest['leases'],
   held: readonly (EgressGrant | undefined)[],

@@ -19,7 +19,7 @@ export interface HibernationParts {
 
 /** A runner reads its browser, and the controller encrypts and stores what it brings. */
 const HIBERNATE_MS = 20_000;
-/** Sessions that one round asks, so many at a time. */
+/** Sessions that one round hibernates, `AT_A_TIME` of them at once. */
 const BATCH = 40;
 const AT_A_TIME = 4;
 

@@ -5,9 +5,9 @@ import { type ControllerKeys, mcpToken, sha256Hex, signControllerToken } from '.
 import type { SessionRow } from '../store/rows.ts';
 import type { Keys } from './assignment-tokens.ts';
 
-/** Who may use the `/mcp` of a lease. */
+/** Access to the `/mcp` of a lease. */
 export interface McpAccess {
-  /** What a client sends, valid from now on; null while the lease has no browser. */
+  /** Headers that a client sends, valid from now on; null while the lease has no browser. */
   headersOf(session: SessionRow): Record<string, string> | null;
   /** An address that holds the token, for a client that can send no header; null while the lease has no browser. */
   urlOf(session: SessionRow): string | null;

@@ -4,7 +4,7 @@ import type { ChangeSignal } from './changes.ts';
 
 type Pending = PendingUserActionList['user_actions'][number];
 
-/** What happened to a user action: an agent waits for its person, or no longer does. */
+/** A change of a user action: an agent waits for its person, or no longer does. */
 export type UserActionEvent =
   | { readonly kind: 'user_action.requested'; readonly action: Pending }
   | { readonly kind: 'user_action.closed'; readonly action: Pick<Pending, 'id' | 'session_id' | 'user_id'> };

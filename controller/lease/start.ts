@@ -116,7 +116,7 @@ interface Assigned {
   claim: Claim;
 }
 
-/** What is restored after the redemption may fail yet; the snapshot is kept until it has not. */
+/** A restore can still fail after the redemption, so the snapshot is kept until it succeeds. */
 const mustRestore = (session: SessionRow): boolean =>
   session.options.profile !== undefined || session.hibernated_until !== null;
 
@@ -164,7 +164,7 @@ async function giveUpReady(
   }
 }
 
-/** What the caller is told: a runner's own refusals (409, 401) do not make the request wrong. */
+/** The error for the caller: a runner's own refusals (409, 401) do not make the request wrong. */
 function startFailure(cause: OmicronError, sessionId: string): OmicronError {
   const about = { session_id: sessionId, cause };
   return cause.code === 'sandbox_runtime_required'

@@ -3,7 +3,7 @@ import { contentAnswer } from '../../http/content-answer.ts';
 import type { ArtifactContent } from '../ports/artifacts.ts';
 import type { FileAnswer } from '../ports/runner-files.ts';
 
-/** What is answered of a stored content, or of the part of it that the header `range` asks for. */
+/** The answer with a stored content, or with the part of it that the header `range` asks for. */
 export function storedAnswer(
   content: ArtifactContent,
   about: { mimeType: string; name?: string },

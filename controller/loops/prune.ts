@@ -17,7 +17,7 @@ const ROUND_MS = 10_000;
 /** Sessions are looked at from the oldest once in this time: those that live on are read each time. */
 const SESSIONS_EVERY_MS = 3_600_000;
 
-/** Where a walk stands: `undefined`: at its beginning. */
+/** Position of a walk; `after` is undefined at its beginning. */
 interface Walk {
   after: unknown;
   notBeforeMs: number;

@@ -12,7 +12,7 @@ const pruned = z
   .object({
     /** Whether rows past their time may be left. */
     more: z.boolean().nullable(),
-    /** Where the next batch begins. */
+    /** Position at which the next batch begins. */
     after: z.json(),
     /** Removed rows by table. */
     rows: z.record(z.string(), z.int()),

@@ -3,7 +3,7 @@
 -- waited judges by the time at which it goes on.
 --   {outcome: renewed | claimed | starting | evicts | refused, ...}; `claimed` says whether other leases gave way
 -- `p_claim` names this call: a repeated call finds its own claim again. `p_abandon` is a claim of the same caller
--- whose runner failed: it is given up for a new epoch in this step, also where its redemption has made it ready and nobody was told. `p_switch_profile`: a live lease with another profile than
+-- whose runner failed: it is given up for a new epoch in this step, also if its redemption has made it ready and no caller has the answer. `p_switch_profile`: a live lease with another profile than
 -- that of `p_options` is followed by a new epoch, instead of being renewed. `p_unhibernated`: leases that would be evicted are
 -- hibernated by the caller first where they ask for it, which then calls again (`evicts`), but for these sessions, with which it has failed;
 -- null: for none. `p_waits`: where every place is taken the caller stays, in the line (join_line).

@@ -1,5 +1,5 @@
--- Whether a start may go on: for `p_start_seconds` from its claim, or from the launch of its runner. A runner that has not been launched
--- yet waits for its turn, and its start with it.
+-- Whether a start may go on: for `p_start_seconds` from its claim, or from the launch of its runner. A start whose runner is still in the
+-- queue to be launched may go on, too.
 create or replace function omicron.may_start(s omicron.browser_sessions, p_start_seconds integer) returns boolean
 language sql as $$
   select s.starting_since > clock_timestamp() - make_interval(secs => p_start_seconds)

@@ -36,7 +36,7 @@ language sql as $$
    where user_id = p_user
 $$;
 
--- Removes rows of the user: at most so many sessions, of those whose runners and stored artifacts are gone, and what no runner
+-- Removes rows of the user: at most p_most sessions, of those whose runners and stored artifacts are gone, and what no runner
 -- may still write. Answers how many sessions and profiles are left.
 create or replace function omicron.erase_rows(p_user text, p_most integer) returns integer
 language plpgsql as $$

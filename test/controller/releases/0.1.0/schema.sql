@@ -821,8 +821,8 @@ begin
 end $$;
 
 -- claim.sql
--- Whether a start may go on: for `p_start_seconds` from its claim, or from the launch of its runner. A runner that has not been launched
--- yet waits for its turn, and its start with it.
+-- Whether a start may go on: for `p_start_seconds` from its claim, or from the launch of its runner. A start whose runner is still in the
+-- queue to be launched may go on, too.
 create or replace function omicron.may_start(s omicron.browser_sessions, p_start_seconds integer) returns boolean
 language sql as $$
   select s.starting_since > clock_timestamp() - make_interval(secs => p_start_seconds)
@@ -1190,7 +1190,7 @@ end $$;
 -- waited judges by the time at which it goes on.
 --   {outcome: renewed | claimed | starting | evicts | refused, ...}; `claimed` says whether other leases gave way
 -- `p_claim` names this call: a repeated call finds its own claim again. `p_abandon` is a claim of the same caller
--- whose runner failed: it is given up for a new epoch in this step, also where its redemption has made it ready and nobody was told. `p_switch_profile`: a live lease with another profile than
+-- whose runner failed: it is given up for a new epoch in this step, also if its redemption has made it ready and no caller has the answer. `p_switch_profile`: a live lease with another profile than
 -- that of `p_options` is followed by a new epoch, instead of being renewed. `p_unhibernated`: leases that would be evicted are
 -- hibernated by the caller first where they ask for it, which then calls again (`evicts`), but for these sessions, with which it has failed;
 -- null: for none. `p_waits`: where every place is taken the caller stays, in the line (join_line).
@@ -1486,7 +1486,7 @@ language sql as $$
    where user_id = p_user
 $$;
 
--- Removes rows of the user: at most so many sessions, of those whose runners and stored artifacts are gone, and what no runner
+-- Removes rows of the user: at most p_most sessions, of those whose runners and stored artifacts are gone, and what no runner
 -- may still write. Answers how many sessions and profiles are left.
 create or replace function omicron.erase_rows(p_user text, p_most integer) returns integer
 language plpgsql as $$
@@ -2280,13 +2280,13 @@ insert into omicron.migrations (name, digest, declares) values ('0025_launches.s
 insert into omicron.migrations (name, digest, declares) values ('0026_due_files.sql', '071e5869dca28c962df0528fcb95dad7937b3546e70d2774e2309811d04ffab9', NULL);
 insert into omicron.migrations (name, digest, declares) values ('0027_line.sql', '46ecf8c3cc4ffb0c4594eb16cd6cffcdd56cdfbd6e682953546e63149fb9ae9e', NULL);
 insert into omicron.migrations (name, digest, declares) values ('0028_hot_updates.sql', 'bc7d4784d132bc55686cdbc756cdb41d99418b50eaeebb0929d09c8fa69d2715', NULL);
-insert into omicron.migrations (name, digest, declares) values ('functions/acquire.sql', 'c81642124d240af98a65ecc624d063868ef28545ce5f653502906488721335d3', '{"omicron.acquire(text, text, uuid, uuid, integer, integer, jsonb, jsonb, text, text, text, integer, text, integer, integer, boolean, uuid[], boolean)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/acquire.sql', 'a7a4ac7d154704942e8b7d95da1a87ac722cae50bc487f2231f4778856a1aef6', '{"omicron.acquire(text, text, uuid, uuid, integer, integer, jsonb, jsonb, text, text, text, integer, text, integer, integer, boolean, uuid[], boolean)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/artifacts.sql', 'bb40038132f511d3ed62f85e7b2141f767677d93dd10032f8e2d5d92216b6687', '{"omicron.file_due_at(jsonb, text)","omicron.write_artifact(uuid, integer, uuid, text, text, text, bigint, text)"}');
-insert into omicron.migrations (name, digest, declares) values ('functions/claim.sql', '30cdc50a62024c07241e40dfc61fc9be58dff16a2ea27c9532e462180d6d66ba', '{"omicron.may_start(omicron.browser_sessions, integer)","omicron.beat_claim(uuid, integer, uuid, integer, integer)","omicron.begin_assignment(uuid, integer, uuid)","omicron.fail_claim(uuid, integer, uuid, text, text)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/claim.sql', 'abae9a020a3c20526105b8fb10c543e314a3d37c703e4d1eb39d7bbbae76f397', '{"omicron.may_start(omicron.browser_sessions, integer)","omicron.beat_claim(uuid, integer, uuid, integer, integer)","omicron.begin_assignment(uuid, integer, uuid)","omicron.fail_claim(uuid, integer, uuid, text, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/close-lease.sql', 'e7335ebf38affd08475d2ce5e8606c69e9141c1d33fa312524845daa35c010cd', '{"omicron.drain_runner(uuid, text)","omicron.close_lease(omicron.browser_sessions, text, text, text)",omicron.expire_lease(omicron.browser_sessions)}');
 insert into omicron.migrations (name, digest, declares) values ('functions/egress-leases.sql', '92a9d450ee879816a16347b8ed82d844ac8eb9e6ad94e007e44c9048107f1962', '{omicron.live_leases(uuid[]),omicron.awaited_uploads(uuid[])}');
 insert into omicron.migrations (name, digest, declares) values ('functions/end-lease.sql', '1f614ad0f1b1ca5c7cb9cdf12e58e70c02e2e277220540cbad90f6209a05e2e2', '{"omicron.end_lease(uuid, text, integer, text)","omicron.archive(uuid, text)",omicron.end_all(text)}');
-insert into omicron.migrations (name, digest, declares) values ('functions/erase-user.sql', '4129c0cfdba5251b49c63dc92d56545a7d4e0f1df33e11ca7c654969f7256dcd', '{omicron.begin_erasure(text),"omicron.finish_erasure(text, text)","omicron.count_erased(text, jsonb)","omicron.erase_rows(text, integer)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/erase-user.sql', '74805e3c9ea779cb68c79eb17a5edffdf3cacc006777e781a9bc5c54510f564f', '{omicron.begin_erasure(text),"omicron.finish_erasure(text, text)","omicron.count_erased(text, jsonb)","omicron.erase_rows(text, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/expire.sql', 'af1015304dc8c5d7a01b9df4215eb3543cdb02a3e8407a7b458296a124fab88e', '{omicron.expire_leases(integer),"omicron.fail_stuck_starts(integer, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/guards.sql', '27a83a76f33f9b344e9d76f32a7bb9cf94482675ad58870b03af67ba292cc900', '{omicron.guard_session(),omicron.guard_runner()}');
 insert into omicron.migrations (name, digest, declares) values ('functions/hibernate.sql', '1ae39493ce599a1063e77237be16a729db515b97fdbc33869536251930cd0dc0', '{omicron.expires_soon(omicron.browser_sessions),"omicron.expiring_leases(text, integer)","omicron.hibernation_refusal(omicron.browser_sessions, omicron.runners, integer, integer)","omicron.begin_hibernation(uuid, integer, uuid, integer)","omicron.hibernate(uuid, integer, uuid, integer, integer, text, uuid, integer, text, text, bigint, integer)"}');
