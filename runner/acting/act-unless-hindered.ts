@@ -4,8 +4,8 @@ import { isLasting } from '../results/failure-signs.ts';
 const OBSTACLE_MS = 1_700;
 
 /**
- * Runs an action of Playwright's with a time limit, in milliseconds. Where the element is still disabled, hidden or covered after 1.7 s, it
- * rejects then, as if the limit was over; where the page is busy, or nothing is known, the action gets all of it.
+ * Runs an action of Playwright's with a time limit, in milliseconds. If the element is still disabled, hidden or covered after 1.7 s, it
+ * rejects then, as if the limit was over; if the page is busy, or nothing is known, the action gets all of it.
  */
 export async function actUnlessHindered(act: (timeout: number) => Promise<void>, timeoutMs: number): Promise<void> {
   const firstMs = Math.min(timeoutMs, OBSTACLE_MS);

@@ -1,7 +1,7 @@
 /**
- * Before Playwright looks for an element it evaluates one script of 330 kB in the document, and sends it over the pipe for
- * each document anew. Here Chromium keeps it: each new document defines it in Playwright's own world, and a line that calls
- * it is sent in place of it. A document that does not define it (one from before, or whose world was made late) gets
+ * Before Playwright looks for an element it evaluates one script of 330 kB in the document, and sends it over the pipe again
+ * for each document. Here Chromium keeps it: each new document defines it in Playwright's own world, and a line that calls
+ * it is sent instead. A document that does not define it (one from before, or whose world was made late) gets
  * the script. Source of the messages: `playwright-core/lib/coreBundle.js`, `injectedScript()`, `rawEvaluateHandle()`
  * and `FrameSession._initialize()`.
  *

@@ -32,7 +32,7 @@ export interface BrowserParts extends Bounds {
   readonly patterns: TextThread;
   /** The page on which the next tool acts; one is opened where there is none. */
   current(): Promise<Page>;
-  /** How the call that has its turn wants to see pages. */
+  /** The view of pages that the running call asks for. */
   view(): View;
   /** Whether a page may hold a secret. */
   isGuarding(): boolean;

@@ -5,7 +5,7 @@
   const OPAQUE = ['opacity', '0'];
   const DISCS = [SECURE, 'disc'];
   const GONE = ['display', 'none'];
-  // What draws something else than text.
+  // Elements that draw something other than text.
   const DRAWN = 'canvas, video, object, embed, img, input[type=image], svg *';
   const LEAVES = /^(canvas|video|object|embed|img|input|image|use|path|polygon|polyline|rect|circle|ellipse|line)$/;
   const GEOMETRY = ['d', 'points', 'x', 'y', 'x1', 'y1', 'x2', 'y2', 'cx', 'cy', 'r', 'rx', 'ry', 'width', 'height'];
@@ -20,7 +20,7 @@
   let forms = [];
   let strict = false;
   const known = new Set();
-  /** What is hidden, and how; a mark is never taken back. */
+  /** Hidden elements, and the style that hides each; a mark is never removed. */
   const marks = new WeakMap();
   const roots = new Map();
   /** Shadow roots of the browser's own, in fields: no page puts anything there. */
@@ -89,7 +89,7 @@
       if (name === 'select')
         for (const option of node.options) found.push([option.label, () => markOption(node, option)]);
     }
-    // One that was attached to an element that was there: what it showed before, nobody saw.
+    // A shadow root attached to an element that was already there: its content so far was not checked.
     if (node.shadowRoot && !roots.has(node)) {
       changes += 1;
       watch(node.shadowRoot);
@@ -131,7 +131,7 @@
       ...GEOMETRY.map(name => element.getAttribute(name) ?? ''),
     ].join(' ');
 
-  /** What could have drawn the value, and cannot be read. */
+  /** Hides an element that may have drawn the value and cannot be read. */
   function hideDrawn(element) {
     if (!strict || !LEAVES.test(element.localName)) return;
     if (element.localName === 'input' && element.type !== 'image') return;
@@ -162,7 +162,7 @@
     for (const { type, target, attributeName, oldValue, addedNodes, removedNodes } of list) {
       if (type === 'attributes') {
         const given = target.getAttribute(attributeName);
-        // What stands in an attribute, or a variable of a style, may be drawn by a pseudo-element.
+        // A pseudo-element can draw the text of an attribute or of a style variable.
         const text = attributeName === 'style' ? stringsOf(given ?? '') : given;
         if (text && hit(text)) mark(target, isField(target) ? DISCS : OPAQUE);
         if (attributeName === 'style') keep(target);
@@ -211,7 +211,7 @@
   let rules = 0;
   const allRoots = () => [document, ...roots.values()].filter(root => !browsers.has(root));
 
-  /** What a style can draw; its numbers are none of it, and an image is judged as one. */
+  /** Strings that a style can draw. Its numbers draw nothing, and its images are judged as images. */
   const stringsOf = style =>
     (style.replace(/url\("(?:[^"\\]|\\.)*"\)/g, '').match(/"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'/g) ?? []).join(' ');
 
@@ -263,7 +263,7 @@
     if (looping) requestAnimationFrame(eachFrame);
   }
 
-  /** What no observer sees is looked for in each frame, but only while pictures are taken: it costs 7 % of a core. */
+  /** Changes that no observer sees are looked for in each frame, only while pictures are taken: that costs 7 % of a core. */
   let looping = false;
   let loopUntilMs = 0;
   function lookEachFrame() {

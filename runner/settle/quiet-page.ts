@@ -19,22 +19,22 @@ export interface QuietOptions {
 
 /** Watches the documents that one tab shows, one after the other. Nothing here rejects: such a document is not waited for. */
 export interface QuietPage {
-  /** An action begins: changes count from now on. What is asked here later comes after it, so that its answer need not be awaited. */
+  /** An action begins: changes count from now on. Later requests here come after it, so its answer need not be awaited. */
   begin(): Begun;
   /** Whether the document shows something new, and does not say that more is to come. */
   shows(): Promise<boolean>;
   /** Resolves once the document is quiet; undefined: there is none that answers. */
   quiet(options: QuietOptions): Promise<Look | undefined>;
-  /** What changes from now on changes by itself. */
+  /** The action is over: changes from now on are the page’s own. */
   end(): Promise<Look | undefined>;
   look(): Promise<Look | undefined>;
 }
 
 /** Both are bounded. */
 export interface Begun {
-  /** What is sent later over `sessionOf` the page comes after it. */
+  /** Messages sent later over `sessionOf` the page come after it. */
   readonly sent: Promise<void>;
-  /** All that comes later does. */
+  /** Everything that is sent later comes after it. */
   readonly answered: Promise<void>;
 }
 
@@ -43,7 +43,7 @@ const CHALLENGES = ['captcha', 'code'] as const;
 export type Challenge = (typeof CHALLENGES)[number];
 
 const lookOf = z.object({
-  /** What the document asks of its person, if anything. */
+  /** The challenge that the document shows its person, if any. */
   challenge: z.enum(CHALLENGES).nullable(),
   /** How many there are of it and of the shadow roots in it that are open. */
   elements: z.int(),
@@ -55,7 +55,7 @@ const lookOf = z.object({
   /** A name for what a snapshot of it shows: of another look with the same one, so was that. Null: unknown. */
   state: z.string().nullable(),
 });
-/** What a document tells of itself. */
+/** Facts that a document reports about itself. */
 export type Look = z.output<typeof lookOf>;
 
 const lookIn = (answer: { readonly value: unknown } | undefined): Look | undefined =>

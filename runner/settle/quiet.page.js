@@ -4,23 +4,23 @@
   const BUSY_TEXT = /\b(loading|please wait|searching|saving|submitting|processing)\b|…$|\.\.\.$/i;
   const BUSY_CLASS = /spin|load|skelet|busy/i;
   const BUSY = '[aria-busy=true], [role=progressbar]:not([aria-valuenow])';
-  /** What changes more often in one action moves by itself. */
+  /** A node that changes more often in one action is animated, and ignored. */
   const CHANGES_MAX = 20;
 
   /** A view that is drawn in the same breath as the address moves belongs to the new one. */
   const WITH_MOVE_MS = 50;
-  /** What a person sees without a text of its own. */
+  /** Elements that a person sees although they have no text. */
   const PICTURES = 'img, svg, canvas, video, input, textarea, select';
 
-  /** Of the last change that counts, since the action began; 0: there was none. */
+  /** Time of the last change that counts, since the action began; 0: none. */
   let changedMs = 0;
-  /** Of the last move to another address within this document, since the action began; 0: there was none. */
+  /** Time of the last move to another address within this document, since the action began; 0: none. */
   let movedMs = 0;
-  /** Of the last change that drew something, since the action began; 0: there was none. */
+  /** Time of the last change that drew something, since the action began; 0: none. */
   let drawnMs = 0;
   let begun = false;
   let counts = new WeakMap();
-  /** What was added last, or where the last change was. */
+  /** The node that was added last, or the place of the last change. */
   let latest;
   let wake = () => {};
   /** They change while no action runs, or too often. */

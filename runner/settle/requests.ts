@@ -6,7 +6,7 @@ export interface ActionRequests {
   readonly count: number;
   /** Documents that are on their way, of the page or of a frame, each with the time at which it was asked for. */
   readonly documents: ReadonlyMap<Request, number>;
-  /** What else may change the page once it is here. */
+  /** Other requests whose answers may change the page. */
   readonly pending: ReadonlyMap<Request, number>;
   /** Waits no longer for these. */
   giveUp(requests: Iterable<Request>): void;

@@ -12,9 +12,9 @@ export type Settled = <T>(page: Page, action: () => Promise<T>, options?: Settle
 
 export interface Settler {
   readonly settled: Settled;
-  /** What the page asks of its person, as the call left it; undefined where it does not answer too. */
+  /** The challenge that the page shows, as the call left it; undefined if there is none or the page does not answer. */
   challenge(page: Page): Promise<Challenge | undefined>;
-  /** What the page's own document is, as the call left it; undefined: it does not answer. */
+  /** The look of the page's own document, as the call left it; undefined: it does not answer. */
   look(page: Page): Promise<Look | undefined>;
   /** A call begins: what the one before left is not looked at any more. `named`: looks tell the state of what is shown. */
   begin(named: boolean): void;
@@ -23,7 +23,7 @@ export interface Settler {
 export interface SettleOptions<T> {
   /** The first change comes in this time. */
   readonly firstMs?: number;
-  /** Of such an outcome nothing is awaited. */
+  /** Skips the wait for such an outcome. */
   readonly unless?: (outcome: T) => boolean;
   /**
    * How the action begins: `asks` the page's own process before it changes anything, with a `script` over `sessionOf` the page, or with
@@ -46,7 +46,7 @@ const REQUESTS_CAP_MS = 5_000;
 const TOGETHER_MS = 5;
 /** In all. */
 const CAP_MS = 10_000;
-/** What a document asks for may take so long to load, from the start. */
+/** Time in which the requests of a document may load, from the start. */
 const LOAD_CAP_MS = 5_000;
 const LOAD_MS_MIN = 1_000;
 /** Documents that go away, or do not answer. */
@@ -67,7 +67,7 @@ export function settler(context: BrowserContext, nowMs: () => number, answerMs?:
   for (const page of context.pages()) void quietOf(page).look();
   context.on('page', quietOf);
 
-  /** The page as the call left it. Of an action it is known: its end is told in any case, and answered. */
+  /** The page as the call left it. After an action it is known without a question: the answer to its end brings the look. */
   let left: { readonly page: Page; readonly look: Promise<Look | undefined> } | undefined;
   function look(page: Page): Promise<Look | undefined> {
     if (left?.page !== page) left = { page, look: quietOf(page).look() };
@@ -127,7 +127,7 @@ function prepare(page: Page): void {
     .catch(() => undefined); // the document went away
 }
 
-/** What shows that a page answers an action. */
+/** Signs that a page answers an action. */
 interface Answer {
   readonly requests: ActionRequests;
   /** The tabs that opened meanwhile. */
@@ -149,7 +149,7 @@ function watchAnswer(context: BrowserContext, page: Page, watch: RequestWatch): 
     sign.resolve();
     sign = Promise.withResolvers();
   };
-  // A page can move without end: this alone wakes nobody.
+  // A page can move without end, so a move alone does not resolve the sign.
   const onMoved = () => {
     hasMoved = true;
   };

@@ -16,20 +16,20 @@
     }
   }
 
-  /** What no observer of mutations is told of. */
+  /** State whose changes no mutation observer reports. */
   function* unobserved(root) {
     yield root.activeElement;
     for (const { value, checked, indeterminate, selectedOptions } of root.querySelectorAll('input, textarea, select'))
       yield* [value, checked, indeterminate, ...[...(selectedOptions ?? [])].map(({ index }) => index)];
     yield* root.querySelectorAll(':popover-open');
     for (const sheet of [...root.styleSheets, ...root.adoptedStyleSheets]) yield rulesIn(sheet);
-    // What is not rendered has a text too.
+    // Elements that are not rendered have an innerText too.
     for (const element of root === document ? [document.body] : root.children)
       yield element?.checkVisibility() === true ? element.innerText : undefined;
   }
 
   return {
-    /** Of the document or of what is in it. */
+    /** The document, or something in it, has changed. */
     changed() {
       count += 1;
     },

@@ -16,7 +16,7 @@ export interface AriaNode {
   readonly text?: string;
   /** Whether lines and spaces of the text count. */
   readonly exact?: boolean;
-  /** Of preformatted text. */
+  /** Lines of preformatted text. */
   readonly lines?: readonly string[];
   readonly ref?: string;
   /** Whether an agent can act on it. */

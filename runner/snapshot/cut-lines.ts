@@ -19,7 +19,7 @@ export function tokensIn(lines: readonly Line[], tokensMax: number): number {
   return tokens;
 }
 
-/** A line of more characters may be shown in part, where there is room for so many tokens of it. */
+/** A line of more than LONG_CHARACTERS may be shown in part, if LONG_TOKENS of it fit. */
 export const LONG_CHARACTERS = 2_000;
 const LONG_TOKENS = 100;
 export function cutLines(lines: readonly Line[], tokensMax: number, isNumbered: boolean): string {

@@ -7,11 +7,11 @@ import { proseOf } from './prose.ts';
 
 /** How many of like elements are shown where not all of the page fits. */
 interface Caps {
-  /** Of a list or a table. */
+  /** Rows of a list or a table. */
   readonly rows: number;
   /** Rows that would take several times the tokens there are: an agent searches them. */
   readonly searched: number;
-  /** Of ways to go on: within a navigation, and buttons anywhere. */
+  /** Ways to go on: links within a navigation, and buttons anywhere. */
   readonly ways: number;
 }
 const ALL: Caps = { rows: Infinity, searched: Infinity, ways: Infinity };

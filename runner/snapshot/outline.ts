@@ -132,7 +132,7 @@ const STATES = [
   ...(['readonly', 'required', 'selected', 'sort'] as const),
 ];
 
-/** What is closed can be opened; any other state that is not there is not told. */
+/** `expanded: false` is shown, since such an element can be opened; other states are shown unless they are false. */
 const isTold = (state: (typeof STATES)[number], value: unknown): boolean =>
   value !== undefined && (value !== false || state === 'expanded');
 

@@ -7,5 +7,5 @@ export interface View {
   readonly tokensMax: number;
 }
 
-/** A snapshot that nobody asked for takes at most this time. */
+/** Time limit of a snapshot that the agent did not ask for. */
 export const SNAPSHOT_MS = 5_000;

@@ -55,7 +55,7 @@ export const click = defineTool({
     snapshotAfter: false,
     async run({ selector, x, y }, { page, settled, lease }) {
       if (selector !== undefined)
-        // What comes in the time of an action is clicked.
+        // An element that appears within the time limit of an action is clicked.
         await settled(page, () => clickTarget(page, selector, ACTION, async () => locate(page, selector)));
       else if (x !== undefined && y !== undefined) await settled(page, () => clickAt(page, { x, y }));
       else return invalidArguments('Give a selector, or both x and y.');

@@ -6,8 +6,8 @@ import { addressOf } from '../browser/addresses.ts';
 import type { ToolLease } from './tool-lease.ts';
 
 /**
- * Goes to an address. Where the names of a stored credential stand in it as its username and password, the browser is given their values
- * when the site asks for them by HTTP. Resolves with the document's answer, or a refusal.
+ * Goes to an address. If its username and password are the names of a stored credential, the browser gets their values when the site
+ * asks for them by HTTP. Resolves with the document's answer, or a refusal.
  */
 export async function goSignedIn(
   page: Page,

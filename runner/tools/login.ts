@@ -25,7 +25,7 @@ const MESSAGES = {
   field_refused: 'A field cannot take the value.',
   page_changed: 'The page changed while it was being filled.',
   scripted_document:
-    'A script of yours ran in this page and could read what is filled in. Nothing was filled in: navigate to the page anew, then log in.',
+    'A script of yours ran in this page and could read what is filled in. Nothing was filled in: navigate to the page again, then log in.',
 } as const;
 type Status = keyof typeof MESSAGES;
 

@@ -4,7 +4,7 @@ import { closedSecret } from '../secrecy/rules.ts';
 import { defineTool } from './define-tool.ts';
 
 const SENT_CLOSED = closedSecret(
-  'What was sent is closed once a credential was filled in.',
+  'The request body is closed once a credential was filled in.',
   'The other parts are open.',
 );
 

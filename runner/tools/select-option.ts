@@ -42,5 +42,5 @@ const NO_LIST: Refusal = {
   code: 'field_refused',
   why: 'The element is no list of options.',
   instead:
-    'Click it, then the option that appears. Of a field with suggestions: type into it (browser_type), then click the suggestion. A checkbox is clicked.',
+    'Click it, then the option that appears. If the field has suggestions, type into it (browser_type), then click one. Click a checkbox.',
 };

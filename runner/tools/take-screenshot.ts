@@ -30,7 +30,7 @@ export const takeScreenshot = defineTool({
 });
 
 const HIDDEN =
-  'What holds a credential is hidden. So are images and drawings that came after it on the same page: reload it to see them.';
+  'Elements that hold a credential are hidden. So are images and drawings that came after it on the same page: reload it to see them.';
 
 /** As Playwright MCP's own, except that a picture is a JPEG where no other type is asked for. */
 function takePicture(args: Record<string, unknown>, { lease: { pictures }, onPage }: BrowserCall) {
