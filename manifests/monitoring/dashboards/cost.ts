@@ -80,7 +80,7 @@ export const COST: Dashboard = {
       panels: [
         {
           title: 'Fill',
-          description: 'Leased runners of all runners: the rest is paid for and serves nobody',
+          description: 'Share of runners that are leased: the others cost money and serve no user',
           kind: 'timeseries',
           unit: 'percentunit',
           queries: [{ expr: `${LEASED} / (${RUNNERS} > 0)`, legend: 'leased' }],

@@ -89,7 +89,7 @@ export const LEASES: Dashboard = {
         },
         {
           title: 'Ended by the reaper',
-          description: 'Leases a second that nobody ended: they were idle or reached their maximum',
+          description: 'Leases a second that ended because they were idle or reached their maximum age',
           kind: 'timeseries',
           unit: 'ops',
           queries: [{ expr: `sum(rate(omicron_reaper_deletes_total[${RATE}]))`, legend: 'reaped' }],
