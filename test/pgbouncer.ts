@@ -11,7 +11,7 @@ import { testTool } from './tool.ts';
 /** The address of the pooler; null on a machine without it. */
 export const PGBOUNCER = testTool('pgbouncer') ?? null;
 
-/** The user nobody's id on Debian and most others: the pooler refuses to run as root. */
+/** Id of the unprivileged user on Debian and most other systems: the pooler refuses to run as root. */
 const NOBODY = 65_534;
 
 /** A real transaction pooler in front of a database; `url` goes through it. With `tls` it takes no connection without. */

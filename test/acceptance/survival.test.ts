@@ -55,7 +55,7 @@ const recordedFrames = (dataDir: string, runnerId: string): Promise<number> =>
   );
 
 // whole controllers and browsers: minutes on a busy machine
-describe('what a lease survives, and what ends it', { timeout: 180_000 }, () => {
+describe('faults that a lease survives, and those that end it', { timeout: 180_000 }, () => {
   let site: Site;
   beforeAll(async () => {
     site = await startSite();

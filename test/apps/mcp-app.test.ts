@@ -82,7 +82,7 @@ describe.each([
   });
 });
 
-it('what the page calls is its person’s, and in no timeline of the agent’s calls', async () => {
+it('calls of the page count as its person’s, and are not in the timeline of the agent’s calls', async () => {
   const calls = await eventually('the call that opened the page', async () => {
     const { events } = await running.sessions.listEvents(lease.sessionId);
     const tools = events.flatMap(({ kind, data }) => (kind === 'tool.call' ? [data.tool] : []));

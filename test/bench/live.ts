@@ -70,7 +70,7 @@ async function tenActions(of: Case): Promise<number> {
   return ms;
 }
 
-/** Share of one core that a runner and its browser take with so many viewers: 100 is a whole core. */
+/** Share of one core that a runner and its browser take with this number of viewers: 100 is a whole core. */
 async function cpuWith(viewers: number): Promise<number> {
   await using lease = await startLease();
   const { client, controller, runner } = lease;

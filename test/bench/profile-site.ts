@@ -37,7 +37,7 @@ const MEGABYTES_A_CALL = 32;
 const RECORD_LENGTH = 95_000;
 
 /**
- * Functions that together log in and store so much. Random text: real content is compressed a little, and so is this.
+ * Functions that together log in and store the given amounts. Random text: real content is compressed a little, and so is this.
  */
 export function fill({ database, cache }: Bulk): string[] {
   const calls = ({ megabytes, put }: { megabytes: number; put: string }) =>

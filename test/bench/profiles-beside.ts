@@ -10,7 +10,7 @@ import { createZstdCompress, createZstdDecompress } from 'node:zlib';
 import { type BrowserContext, chromium } from 'playwright-core';
 import { type Bulk, fill, LOGIN_AGAIN, STORED } from './profile-site.ts';
 
-/** Figures of a profile that are measured in the same way, whoever keeps it. */
+/** Figures of a profile that are measured in the same way for every store. */
 export interface Figures {
   readonly first_save_bytes: number;
   readonly next_save_bytes: number;

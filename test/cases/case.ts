@@ -17,7 +17,7 @@ export interface CaseAddress {
   readonly url: string;
   /** The host and the port of that address. */
   readonly host: string;
-  /** A host that has the same pages by https, with a certificate that nobody trusts. */
+  /** A host that has the same pages by https, with an untrusted certificate. */
   readonly secureHost: string;
 }
 
@@ -45,7 +45,7 @@ export const reads = (expression: string, shows: RegExp): Step => ({
   shows,
 });
 
-/** The page anew. */
+/** Opens the page again. */
 export const opens = ({ url }: CaseAddress): Step => ({ tool: 'browser_navigate', args: { url } });
 
 /** Words of Playwright for developers, which no answer has. */

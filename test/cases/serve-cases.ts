@@ -14,7 +14,7 @@ export type Routes = Readonly<
 /** The pages of the cases: `/NAME/` is the folder NAME of this one. */
 export interface CaseSite {
   readonly host: string;
-  /** The same pages by https, with a certificate that nobody trusts. */
+  /** The same pages by https, with an untrusted certificate. */
   readonly secureHost: string;
   /** Posts of a case's page to `_log`. */
   logged(name: string): readonly string[];

@@ -211,7 +211,7 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
     };
     expect(await Promise.all([one, two, `${two}x`].map(statusOf))).toEqual([200, 200, 401]);
     json(await run('session', 'close', ...names));
-    // Whoever held the lease still reads why it ended, at the same address.
+    // A client of the lease still reads why it ended, at the same address.
     expect([await statusOf(one), await statusOf(`${one}x`)]).toEqual([200, 401]);
   });
 

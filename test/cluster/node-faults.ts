@@ -37,7 +37,7 @@ export function kill9(pids: readonly number[]): void {
     }
 }
 
-/** Leaves the container of a process so much more memory than it uses now. */
+/** Limits the memory of a process’s container to its present use plus `bytesMore`. */
 export async function squeezeMemory(pid: number, bytesMore: number): Promise<void> {
   const groups = ((await procFile(pid, 'cgroup')) ?? '').split('\n').map(line => line.split(':'));
   const v1 = groups.find(([, controllers]) => controllers === 'memory')?.[2];

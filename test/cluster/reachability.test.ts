@@ -123,7 +123,7 @@ const nodeAddress = () =>
   kubectl(['get', 'nodes', '-o', 'jsonpath={.items[0].status.addresses[?(@.type=="InternalIP")].address}']);
 
 describe('[O9] reachability', () => {
-  test('[O13] who reaches what, tried from inside of every pod, is what the table says', {
+  test('[O13] every pod, tried from inside, reaches exactly the targets that the table lists', {
     timeout: 240_000,
   }, async () => {
     await using _ = await outside();

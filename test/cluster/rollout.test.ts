@@ -180,7 +180,7 @@ describe('[O24] a platform that runs already', () => {
     });
     expect(await platform()).toEqual(UNTOUCHED);
     expect(await toController()).toBe('closed'); // no label yet
-    // it may start anew, too: nothing restricts its pods
+    // it may start again, too: nothing restricts its pods
     await kubectl(['create', '--dry-run=server', '-f', '-'], stream([pod(API, 'next')]));
   });
 

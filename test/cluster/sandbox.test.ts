@@ -111,7 +111,7 @@ describe('[N5] the sandbox of a leased runner', () => {
   });
 });
 
-describe('what a leased runner holds', () => {
+describe('tokens and credentials in a leased runner', () => {
   test("the browser has no token and no credential, neither for the API server nor for AWS; the uploader has AWS's", async () => {
     const of = (container: SeenProcess[], file: string) => procFile(main(container).pid, file);
     // Below /run: a link such as /var/run leads out of a root that is looked at from outside.

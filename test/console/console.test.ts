@@ -304,7 +304,7 @@ describe('policies', () => {
 });
 
 describe('kept pages', () => {
-  it('[A14] what the browser showed last is there once its lease has ended, and pictures of calls are in the timeline', async () => {
+  it('[A14] the last page of a browser is kept after its lease has ended, and pictures of calls are in the timeline', async () => {
     const kept = await sessions.acquire({
       userId: 'hopper',
       conversationId: 'kept',

@@ -144,7 +144,7 @@ describe('picture mode', () => {
     await viewer.getByRole('heading', { name: 'Sessions', exact: true }).waitFor();
   };
 
-  it('[A11] where the network blocks sockets, pictures come by requests, and a press carries the number of its picture', async () => {
+  it('[A11] pictures come by requests if the network blocks sockets, and a press carries the number of its picture', async () => {
     await page.routeWebSocket(/\/live\?/, socket => socket.close({ code: 1011, reason: 'blocked' }));
     await signIn(page);
     const sent: { picture: number; messages: { t: string }[] }[] = [];

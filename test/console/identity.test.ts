@@ -240,7 +240,7 @@ describe("the platform's own tokens", () => {
     expect(page.url()).toBe(`${served.url}/`);
   });
 
-  it('of a stranger, in a link, sign no one in before they say so, and name the account; who is signed in stays so', async () => {
+  it('in a stranger’s link sign no one in before they confirm the named account, and a signed-in person stays signed in', async () => {
     await signIn('ada', 'omicron-operator');
     await sessionsHeading().waitFor();
     const me = () => page.evaluate(() => fetch('/api/me').then(answer => answer.json()));

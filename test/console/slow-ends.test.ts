@@ -85,7 +85,7 @@ it.each(['viewer', 'runner'] as const)(
   },
 );
 
-it('where no page asks for what a view by requests is told, the runner waits', async () => {
+it('the runner waits while no page asks for the messages of a view by requests', async () => {
   const socket = Object.assign(new EventEmitter(), { isPaused: false, readyState: WebSocket.OPEN });
   const view = polledView(
     Object.assign(socket, {

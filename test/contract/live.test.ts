@@ -11,7 +11,7 @@ test('a picture arrives as it was sent', () => {
   expect(decodePicture(encodePicture(picture))).toEqual(picture);
 });
 
-test('what is not a picture of this version is not read as one', () => {
+test('refuses bytes that are not a picture of this version', () => {
   const picture = { tab: 1, seq: 1, atMs: 0, cssWidth: 1, cssHeight: 1, jpeg: new Uint8Array() };
   const bytes = encodePicture({ ...picture, kind: 'screencast' });
   expect(decodePicture(bytes.with(0, 2))).toBeUndefined();

@@ -28,7 +28,7 @@ describe('[O5] a service token', () => {
   const sign = (change: Record<string, unknown> = {}, key = stack.serviceKey, alg = 'HS256') =>
     new SignJWT(claims(change)).setProtectedHeader({ alg }).sign(key);
 
-  it('of 60 seconds for this service is accepted', async () => {
+  it('is accepted if it is for this service and valid for 60 seconds', async () => {
     expect((await stack.call('GET', '/internal/browser-sessions', { token: await sign() })).status).toBe(200);
     // clocks may differ by five seconds
     const behind = await sign({ iat: nowSeconds() + 4, exp: nowSeconds() + 60 });
@@ -48,13 +48,13 @@ describe('[O5] a service token', () => {
     expect((await stack.call('GET', '/internal/browser-sessions', { token: await sign(change) })).status).toBe(200);
   });
 
-  it('whose exp is too far says what it may be', async () => {
+  it('with an exp too far ahead is refused with the limit', async () => {
     const token = await sign({ iat: undefined, exp: nowSeconds() + 600 });
     const answer = await stack.call('GET', '/internal/browser-sessions', { token });
     expect(problemOf(answer).detail).toMatch(/exp must be within 60 s of now/);
   });
 
-  it('of the SDK is valid for 60 seconds even if a second passes while it is signed', async () => {
+  it('from the SDK is valid for 60 seconds even if a second passes while it is signed', async () => {
     let now = Date.now();
     const reading = () => {
       now += 1_000;
@@ -205,7 +205,7 @@ describe('a runner’s token', () => {
     await stack.call('DELETE', `/internal/browser-sessions/${lease.session_id}`);
   });
 
-  it('of another key, issuer or shape is refused by every endpoint', async () => {
+  it('with another key, issuer or shape is refused by every endpoint', async () => {
     const { runner } = await leased();
     const { assignment } = runner;
     const claims = {

@@ -91,7 +91,7 @@ it('[E2] removes everything of a user by one call, and nothing of another', asyn
   expect(await credentialsOf(stack, 'bob')).toHaveLength(1);
   const again = await erase(stack, 'ada');
   expect(Object.values(again.removed).every(count => count === 0)).toBe(true);
-  expect((await stack.getOrCreate({ user_id: 'ada' })).status).toBe(200); // may come back, as anybody
+  expect((await stack.getOrCreate({ user_id: 'ada' })).status).toBe(200); // may come back, as any user may
 });
 
 it('[E2] goes on by itself where a crash stopped it', async () => {

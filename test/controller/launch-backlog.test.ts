@@ -20,7 +20,7 @@ const START_MS = 1_000;
 
 const log = pino({ level: 'silent' });
 
-it('a backlog fails nobody: of 300 starts, 16 at once, those fail whose runners do, and no other', {
+it('a backlog fails no start: of 300 starts, 16 at once, those fail whose runners do, and no other', {
   timeout: 60_000,
 }, async () => {
   const database = await freshPostgres();
@@ -93,7 +93,7 @@ it('a start waits for the launch of its runner for longer than it may take itsel
   const claimed = await p.claim({ ttlSeconds: 3_000 });
   const { id } = claimed.session;
   await p.age(id, 300);
-  expect(await p.leases.beat(p.claimOf(claimed))).toBe(true); // not launched yet: it waits for its turn
+  expect(await p.leases.beat(p.claimOf(claimed))).toBe(true); // not launched yet: it waits in the queue
   expect(await p.maintenance.failStuckStarts(5)).toEqual([]);
   expect(await p.acquire()).toMatchObject({ outcome: 'starting', session: { epoch: 1 } });
 

@@ -70,7 +70,7 @@ describe.each(Object.entries(EMPTY_DATABASES))('functions, on %s', { timeout: 18
     expect(await value(database, `(select count(*)::int from omicron.migrations)`)).toBe(2);
   });
 
-  it('of others stay as they are: another name, another signature, and the one that is in the way', async () => {
+  it('owned by others stay unchanged: another name, another signature, and the one that is in the way', async () => {
     const database = await open();
     const theirs = [
       'omicron.theirs() returns integer',

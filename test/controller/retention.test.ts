@@ -49,7 +49,7 @@ async function ended(p: Protocol, database: Postgres, conversationId: string): P
   return session.id;
 }
 
-/** As if everything there is had been written so many days ago. */
+/** Makes every row look as if it had been written `days` days ago. */
 async function ageAll(database: Postgres, days: number): Promise<void> {
   await database.script(`
     alter table omicron.browser_sessions disable trigger guard_session;

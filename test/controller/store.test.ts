@@ -433,7 +433,7 @@ describe.each(Object.entries(stores))('the lease protocol on %s', (_name, open) 
     expect((await states()).sort()).toEqual(['claimed', 'warm', 'warm']);
   });
 
-  it('where the capacity leaves no place, one warm runner of the old template gives way to the first new one', async () => {
+  it('at full capacity one warm runner of the old template gives way to the first new one', async () => {
     const p = protocol(await open());
     const warm = await p.warm(3);
     await p.maintenance.setCapacity(3);

@@ -94,7 +94,7 @@ describe('usage', () => {
     expect((await sessions.getUsage({ ...DAY, limit: 1 })).usage).toHaveLength(1);
   });
 
-  it('of one user, or of sessions with a tag, leaves the others out', async () => {
+  it('can be limited to one user, or to sessions with a tag', async () => {
     expect(await sessions.getUsage({ ...DAY, userId: 'bob' })).toMatchObject({ usage: [{ name: 'bob' }], total: BOB });
     const mail = await sessions.getUsage({ ...DAY, tags: { team: 'mail' } });
     expect(mail.usage).toMatchObject([{ name: 'ada', sessions: 1, lease_seconds: 90.5 }]);
@@ -107,12 +107,12 @@ describe('usage', () => {
     expect(Date.parse(now.until)).toBeLessThanOrEqual(Date.now() + 1_000);
   });
 
-  it('of a time without leases is nothing', async () => {
+  it('is zero for a time without leases', async () => {
     const long = { since: '2000-01-01T00:00:00Z', until: '2000-01-02T00:00:00Z' };
     expect(await sessions.getUsage(long)).toMatchObject({ usage: [], total: { sessions: 0, lease_seconds: 0 } });
   });
 
-  it('of others is refused to a user', async () => {
+  it('is refused to a user who asks for another’s', async () => {
     const usage = `/internal/usage?${DAY_QUERY}`;
     expect((await stack.call('GET', usage, { user: 'bob' })).body).toMatchObject({ total: BOB });
     expect((await stack.call('GET', `${usage}&user_id=ada`, { user: 'bob' })).status).toBe(403);

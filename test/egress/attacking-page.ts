@@ -20,7 +20,7 @@ export interface AttackingPage extends AsyncDisposable {
   readonly vectors: Vectors;
   /** Asks for a page of the public site in the given way; resolves when the site was asked. */
   reachSite(way: string): Promise<void>;
-  /** Asks for every URL in the given way, at most so many at once; resolves when the host of each was refused. */
+  /** Asks for every URL in the given way, at most `atOnce` at once; resolves when the host of each was refused. */
   askAll(way: string, urls: readonly string[], atOnce?: number): Promise<void>;
   /** Expects that nothing reached the trap, and that a judgement refused whatever was asked for. */
   expectJudged(): void;
@@ -50,7 +50,7 @@ export async function attackingPage(): Promise<AttackingPage> {
     await page.addScriptTag({ path: join(import.meta.dirname, 'attack-page.js') });
   }
 
-  /** Begins again with a page of its own, between rounds: pages that a vector opened pile up, and one may open only so many. */
+  /** Begins again with a page of its own, between rounds: pages that a vector opened pile up, and a page may open only a limited number. */
   async function clear(): Promise<void> {
     const before = chromium.browser.context.pages();
     await openPage();

@@ -29,7 +29,7 @@ describe('[N6] Chromium behind the forwarder and the proxy', () => {
 
   it('was refused by judgement each time, never because a connection failed', () => {
     attacks.expectJudged();
-    // The controller hears of them, for the timeline of the lease; of so many, not of each kind.
+    // The controller hears of them, for the timeline of the lease; there are too many to report each kind.
     const { network, lease } = attacks;
     const told = network.controller.denials.filter(({ runner_id }) => runner_id === lease.runnerId);
     expect(told.map(({ code }) => code)).toContain('internal_address');

@@ -31,7 +31,7 @@ function reporting() {
   const lease = () => ({ session_id: randomUUID(), runner_id: randomUUID(), epoch: 1 });
   const deny = (key: ReturnType<typeof lease>, host: string) =>
     reporter.record(key, 'connect', { host, port: 443, isAddress: false }, { refused: 'site_not_allowed' });
-  /** Steps the running reporter through so many seconds. */
+  /** Steps the running reporter through this number of seconds. */
   const pass = async (seconds: number) => {
     for (let i = 0; i < seconds; i++) {
       await eventually('the reporter waits', () => clock.idleMs().length > 0);

@@ -28,7 +28,7 @@ const site = (path = '/') => `http://site.test:${network.site.port}${path}`;
 const send = async (lines: string): Promise<ReturnType<typeof parseAnswer>> =>
   parseAnswer(await exchange(network.egress.port, lines));
 
-describe('what it carries', () => {
+describe('traffic that the proxy carries', () => {
   it('passes a plain request on and gives the answer of the site', async () => {
     const answer = await get(network.egress.port, network.lease().auth, site('/a/b?c=d'));
     expect(answer).toMatchObject({ status: 200, body: 'GET /a/b?c=d', refusal: undefined });
@@ -96,7 +96,7 @@ describe('what it carries', () => {
   });
 });
 
-describe('what it keeps to itself', () => {
+describe('fields and facts that the proxy hides', () => {
   it('strips hop-by-hop and Proxy-* fields and the credential on the way to the site', async () => {
     const { auth, credential } = network.lease();
     await get(
@@ -125,7 +125,7 @@ describe('what it keeps to itself', () => {
   });
 });
 
-describe('who may speak', () => {
+describe('clients that the proxy admits', () => {
   const wrong: [string, (auth: string) => string][] = [
     ['no credential', () => ''],
     ['another password', () => basic(randomUUID(), 'guess')],

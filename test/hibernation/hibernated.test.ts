@@ -247,7 +247,7 @@ describe('a hibernated session on real browsers', () => {
     for (const lease of [...leases, other]) await lease.end();
   });
 
-  it('[G2] makes room at its user’s quota, where a browser in use is ended, and comes back in its turn', async () => {
+  it('[G2] makes room at its user’s quota, and a browser in use is ended for it to come back', async () => {
     const resting = await leaseOf('resting');
     await logIn(site, resting);
     await found(site, resting); // or the page would log in again
@@ -269,7 +269,7 @@ describe('a hibernated session on real browsers', () => {
     for (const lease of [back, third]) await lease.end();
   });
 
-  it('[E1] is lost with its machine, and ended for capacity, where nobody asked for hibernation', async () => {
+  it('[E1] is lost with its machine, and ended for capacity, if hibernation was not asked for', async () => {
     const plain = (userId: string) => sessions.acquire({ userId, conversationId: 'plain', recordVideo: false });
     const lost = await plain('ada');
     process.kill(await pidOf(lost.sessionId), 'SIGTERM');

@@ -13,7 +13,7 @@ const parsed = (text: string): Range => {
   return found;
 };
 
-test('what is formatted is read back', () => {
+test('parses every range that it formats', () => {
   fc.assert(
     fc.property(range, one => {
       expect(parsed(formatCidr(one))).toEqual(one);

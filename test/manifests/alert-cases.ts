@@ -17,8 +17,8 @@ const BURNS = {
 };
 
 /**
- * Two counters over six hours, each so much more every two minutes. Windows of days see the same ratio: it is of what
- * there is.
+ * Two counters over six hours, each raised by its step every two minutes. Windows of days see the same ratio, since they have
+ * no other samples.
  */
 const sixHours = (good: string, goodStep: number, bad: string, badStep: number) => ({
   interval: '2m',
@@ -87,7 +87,7 @@ const kept = (prefix: string, expiryDays: number, retentionDays: number, ageDays
   [`omicron_artifact_store_oldest_timestamp_seconds{prefix="${prefix}"}`]: `${-86_400 * ageDays}x600`,
 });
 const VIDEOS = 'pw-videos/prod/';
-/** The rule for videos has these days, and the oldest is so many days old; that for kept pages is right. */
+/** The rule for videos expires them after `expiryDays`, and the oldest is `ageDays` old; the rule for kept pages is right. */
 const store = (expiryDays: number, ageDays: number): Record<string, string> => ({
   ...kept(VIDEOS, expiryDays, 7, ageDays),
   ...kept('pw-pages/prod/', 3, 3, 2),

@@ -107,7 +107,7 @@ describe.each(names)('%s', alert => {
   });
 });
 
-test('nobody is told that the pool is empty where there is none', () => {
+test('no alert fires for an empty warm pool in a deployment without one', () => {
   const without = ruleGroups('https://runbooks.test', 0).flatMap(({ rules }) => rules);
   const left = new Set(without.flatMap(rule => ('alert' in rule ? [rule.alert] : [])));
   expect(names.filter(name => !left.has(name))).toEqual(['BrowserWarmPoolEmpty']);

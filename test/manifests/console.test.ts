@@ -66,7 +66,7 @@ describe.each(Object.values(ENVIRONMENTS))('a console in $name', env => {
   });
 });
 
-test('a console that nobody could sign in to does not start', () => {
+test('a console without a way to sign in does not start', () => {
   const base = {
     ...renderConsoleSettings({ ...choices, oidc: undefined } as never),
     [ENV.serviceSecret]: 'x'.repeat(32),

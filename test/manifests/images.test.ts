@@ -27,7 +27,7 @@ test.each([`sha256:${'0'.repeat(64)}`, `sha256:${'1'.repeat(64)}`, 'sha256:0', '
   },
 );
 
-test('what is committed is a digest that a registry gave, or null', () => {
+test('committed images are digests that a registry gave, or null', () => {
   expect(imageDigests(images)).toEqual(images);
   expect(imageDigests({ dev: NONE, prod: { ...NONE, runner: DIGEST } }).prod.runner).toBe(DIGEST);
 });

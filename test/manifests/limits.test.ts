@@ -74,7 +74,7 @@ describe.each(['local', 'dev', 'prod'] as const)('%s', name => {
         );
   });
 
-  test('what a runner may write fits into what it may use', () => {
+  test('volumes of a runner fit into its limits', () => {
     const size = (memory: boolean) =>
       arrayOf(readField(spec, 'volumes'))
         .filter(

@@ -20,7 +20,7 @@ const committed = (env: string): ReadonlyMap<string, string> =>
   );
 
 describe.each(Object.values(ENVIRONMENTS))('$name', env => {
-  test('what is committed is what the code renders: run `npm run manifests` and commit', () => {
+  test('committed manifests match the code: run `npm run manifests` and commit', () => {
     const now = render(env);
     expect([...committed(env.name).keys()].sort()).toEqual([...now.keys()].sort());
     for (const [path, text] of now) expect(committed(env.name).get(path), path).toBe(text);
@@ -95,7 +95,7 @@ test.each(['dev', 'prod'] as const)('%s follows the repository and network that 
   expect(ENVIRONMENTS[name].ownCidrs).toContain(config.network.cidr);
 });
 
-test('of the outputs of a stack the manifests keep what they need, and not the kubeconfig', () => {
+test('manifests keep the outputs of a stack that they need, and not the kubeconfig', () => {
   const outputs = Object.fromEntries(STACK_OUTPUTS.map(name => [name, `value of ${name}`]));
   const { images: _, ...dev } = ENVIRONMENTS.dev;
   const kept = parseOutputs(

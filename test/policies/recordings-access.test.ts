@@ -186,7 +186,7 @@ describe('[O15] administrators', () => {
 });
 
 describe('the controller', () => {
-  test('keeps profiles, and nobody else does', async () => {
+  test('keeps profiles, and no other identity does', async () => {
     const profile = 'profiles/0123';
     expect(await put(controller, CREATE, profile)).toEqual(ALLOWED);
     for (const action of ['s3:GetObject', 's3:DeleteObject']) {

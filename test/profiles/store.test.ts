@@ -139,7 +139,7 @@ describe.each([
     },
   },
 ])('keys of users under $kind', ({ make }) => {
-  it('opens a key for its own user, and a changed one for nobody', async () => {
+  it('opens a key for its own user, and a changed one for no user', async () => {
     const keys = await make();
     const key = randomBytes(32);
     const wrapped = await keys.wrap(key, 'ada');

@@ -97,7 +97,7 @@ it('names the repository in both packages, without which npm attests nothing', a
     });
 });
 
-it('leads nobody to a package that nobody owns: documents install from the clone', async () => {
+it('names no package that is not published: documents install from the clone', async () => {
   const documents = await filesOf(['docs', 'client', 'cli', 'clients/python'], /\.md$/);
   expect(documents.length).toBeGreaterThan(40);
   const taken = /npx (?:--yes )?@omicron-browser\/|pip install omicron-browser|npm install omicron-browser/;

@@ -75,7 +75,7 @@ describe('a client that opens addresses', () => {
     expect(await waiting).toMatchObject({ status: 'done' });
   });
 
-  test('of Python does the same', async () => {
+  test('in Python does the same', async () => {
     const client = await pythonClient('mcp_2_person', {
       mcpUrl: url().href,
       headers: { authorization: `Bearer ${lease.mcpToken}` },
@@ -130,7 +130,7 @@ async function round(runner: LeasedRunner, args: object, given: object = {}) {
   return JSON.parse((await response.text()).replace(/^[^{]*/, ''));
 }
 
-test('[M2] what a round leaves to the next is sealed to its arguments and its lease', async () => {
+test('[M2] the state that a round leaves to the next is sealed to its arguments and its lease', async () => {
   const args = { reason: 'Sealed?' };
   const { result } = await round(lease, args);
   expect(result).toMatchObject({ resultType: 'input_required', inputRequests: { person: expect.anything() } });

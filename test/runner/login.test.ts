@@ -152,7 +152,7 @@ test('[B3] the code of the moment is filled in, on the page of the password or t
   expect(await login({ totpSelector: '#c' })).toMatchObject({ status: 'no_totp' });
 });
 
-test('what only a person can give is said', async () => {
+test('reports a step that only a person can take', async () => {
   for (const path of ['/login-with-code', '/login-with-captcha']) {
     await goTo(at('shop.test', path));
     expect(await login()).toMatchObject({
@@ -228,7 +228,7 @@ test('a page that leaves, or moves the focus to a stranger, while it is filled g
   expect(posted('/welcome')?.form.get('password')).toBe(PASSWORD);
 });
 
-test('what a page repeats of a value, however it writes it, is in no result', async () => {
+test('a value that a page repeats, in any spelling, is in no result', async () => {
   await goTo(at('shop.test', '/reflecting'));
   for (const [target, text] of [
     ['#u', 'SHOP_TEST_USERNAME'],
@@ -250,7 +250,7 @@ test('what a page repeats of a value, however it writes it, is in no result', as
     ['browser_press_key', { key: 'Control+c' }],
   ] as const)
     expect((await call(name, { ...args })).text).toContain('secret_on_page');
-  // A form that is cleared may still have it elsewhere; one that was loaded anew has it no more.
+  // A form that is cleared may still have it elsewhere; one that was loaded again no longer has it.
   await call('browser_type', { target: '#p', text: '' });
   const script = { function: '() => p.value.length' };
   expect((await call('browser_evaluate', script)).text).toContain('secret_on_page');

@@ -20,7 +20,7 @@ const PAGE = {
   permissions: ['geolocation', 'clipboard-read'],
 } as const satisfies PageOptions as PageOptions;
 
-/** What a page sees, and what its request told the site. */
+/** Reads the settings that a page sees, and those that its request sent to the site. */
 const SEEN = `async () => {
   if (document.readyState !== 'complete') await new Promise(resolve => addEventListener('load', resolve));
   const stateOf = async name => (await navigator.permissions.query({ name })).state;

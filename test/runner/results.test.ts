@@ -66,7 +66,7 @@ async function call(name: string, args: Record<string, unknown> = {}): Promise<s
   return textOf((await lease.client.callTool({ name, arguments: args })) as Parameters<typeof textOf>[0]); // the tool-result shape of the protocol
 }
 
-test('what an action makes a page write to its console is in the result of that action, and in no other', async () => {
+test('console messages that an action causes are in the result of that action, and in no other', async () => {
   expect(await call('browser_navigate', { url })).toMatch(/Console:\n\[WARNING\] while it loaded$/);
   const clicked = await call('browser_click', { target: '#one' });
   expect(clicked).toMatch(/Console:\n\[ERROR\] broken\n\[ERROR\] Error: thrown\n\[LOG\] clicked$/);
@@ -206,7 +206,7 @@ test('[A7] the timeline has the address and the title of the page that a call le
   expect(read?.data).not.toHaveProperty('status');
 });
 
-test('of a text of megabytes a snapshot has the beginning and says how much more there is; browser_find reaches its end', async () => {
+test('a snapshot has the beginning of a text of megabytes and says how much more there is; browser_find reaches its end', async () => {
   const shown = await call('browser_navigate', { url: `${url}huge` });
   expect(shown).toMatch(/text: before|paragraph.*before/);
   expect(tokensOf(shown)).toBeLessThanOrEqual(TOKENS_DEFAULT);

@@ -37,5 +37,5 @@ export function tailOf(text: string): string {
   return [...earlier, ...last].map(line => line.slice(0, LINE_CHARACTERS)).join('\n');
 }
 
-/** Lines that are no JSON are the process's own, e.g. an exception that nobody caught. */
+/** Lines that are no JSON are the process's own, e.g. an uncaught exception. */
 const isWarning = (line: string): boolean => Number(/"level":(\d+)/.exec(line)?.[1] ?? WARN) >= WARN;

@@ -67,7 +67,7 @@ test("Chromium's sandbox is on: no --no-sandbox, renderers under seccomp in a us
   }
 });
 
-test('what Playwright turns off in Chromium is off, and what the runner turns off too: Chromium takes the last such flag alone', async () => {
+test('features that Playwright or the runner turns off in Chromium are off: Chromium takes the last such flag alone', async () => {
   runner = await startRunner(controller);
   const command = tree(runner.browserPid()).find(({ command }) => command.includes('--disable-features='))?.command;
   const off = [...(command ?? '').matchAll(/--disable-features=(\S+)/g)].at(-1)?.[1]?.split(',');
@@ -99,7 +99,7 @@ test('the first page has nothing of the warm-up: no history, no cookie, no stora
   site.close();
 });
 
-test('[S10] where the sandbox cannot run the runner has failed, says what to do, and starts nothing without it', async () => {
+test('[S10] a runner whose sandbox cannot run has failed, says what to do, and starts nothing without it', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'omicron-test-browser-'));
   const browser = join(folder, 'browser');
   // Chromium's output where user namespaces are closed: <https://crbug.com/638180>.

@@ -34,7 +34,7 @@ describe.each([
   });
 });
 
-test('what has a default may be left out', () => {
+test('arguments with a default are optional', () => {
   const required = Object.fromEntries(LISTS.both.map(({ name, inputSchema }) => [name, inputSchema.required ?? []]));
   expect(required).toMatchObject({
     browser_console_messages: [],

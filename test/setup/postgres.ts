@@ -10,7 +10,7 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** A real Postgres for this run; `test/postgres.ts` makes databases in it. */
     postgresUrl: string;
-    /** A database there with the schema of this release, to which nobody connects: migrated ones are copies of it. */
+    /** A database there with the schema of this release, to which no test connects: migrated ones are copies of it. */
     postgresTemplate: string;
   }
 }

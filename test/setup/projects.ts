@@ -49,7 +49,7 @@ export const PROMISES = [
   'test/local/stack.test.ts',
   // isolation, reuse, expiry, races and artifacts, on two controllers
   'test/acceptance/acceptance.test.ts',
-  // a lease that ends says why, to whoever is connected
+  // a lease that ends says why, to every connected client
   'test/local/ended-lease.test.ts',
   // logins that the model never sees; profiles that keep them
   'test/runner/login.test.ts',
@@ -67,7 +67,7 @@ export const PROMISES = [
   'test/runner/clients.test.ts',
 ];
 
-/** Searches for what nobody thought of, by seeds and lists that grow: test/search.ts slices them. */
+/** Searches for cases that no test names, by seeds and lists that grow: test/search.ts slices them. */
 export const SEARCHES = [
   'test/controller/http/schemathesis.test.ts',
   'test/model/{holes,worlds}.test.ts',

@@ -9,7 +9,7 @@ import { Task } from './task.ts';
 export interface TaskSight {
   readonly name: string;
   readonly goal: string;
-  /** Of the seeds. */
+  /** Number of seeds with which the task was solved. */
   readonly solved: number;
   readonly isScripted: boolean;
   readonly finds: number;

@@ -31,7 +31,7 @@ const PAGES: Record<string, string> = {
   ),
   '/hang': page('Hang', '<button onclick="while (true);">Hang</button>'),
   '/alert': page('Alert', '<button onclick="alert(\'hello\')">Alert</button>'),
-  // A frame of its own, one of another site, one that nobody sees, and an open shadow root.
+  // A frame of its own, one of another site, an invisible one, and an open shadow root.
   '/frames': page(
     'Frames',
     `<iframe name=own srcdoc="<p>In the frame</p><a href='https://example.com/framed'>Framed</a><input aria-label=&quot;It's inside&quot;>"></iframe>

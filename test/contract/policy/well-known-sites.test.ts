@@ -37,7 +37,7 @@ it('gives way to a url of its own, to a policy, and to the deployment’s own ma
   expect([known('target'), known('intranet')]).toEqual([['shop.example'], ['https://portal.example.com']]);
 });
 
-it('knows no site of a key that nobody mapped, and says the command that mends it', () => {
+it('knows no site of an unmapped key, and names the command that maps it', () => {
   expect(knownSites({}, false)('walmart')).toBeUndefined();
   expect(credentialTargets([], 'bakery', undefined, known('bakery')).reason).toContain(
     'omicron-browser credentials set bakery --url DOMAIN',

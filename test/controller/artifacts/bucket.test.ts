@@ -105,7 +105,7 @@ it('reads what its role may read, in parts too', async () => {
   expect(await artifacts.read(`${ROOT}${SESSION}uploads/none.txt`)).toBeNull();
   expect(await artifacts.read('s3://other/uploads/a.txt')).toBeNull();
 
-  // https://docs.getmoto.org/en/latest/docs/iam.html: from now on the server knows nobody
+  // https://docs.getmoto.org/en/latest/docs/iam.html: from now on the server refuses every identity
   const identify = (afterRequests: string) =>
     fetch(`http://127.0.0.1:${moto.port}/moto-api/reset-auth`, { method: 'POST', body: afterRequests });
   await identify('0');

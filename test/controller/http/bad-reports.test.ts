@@ -67,7 +67,7 @@ describe('credentials', () => {
     expect((await put('my-shop')).status).toBe(204);
   });
 
-  it('of another user are forbidden to a limited token', async () => {
+  it('are forbidden to a token limited to another user', async () => {
     for (const [method, site] of [
       ['GET', ''],
       ['PUT', '/shop'],
@@ -113,7 +113,7 @@ describe('reports of a hostile runner', () => {
     expectProblem(await report(path, body), 'invalid_request');
   });
 
-  it('what a page may put into a tool call is written down: null bytes, broken text, depth', async () => {
+  it('store everything that a page can put into a tool call: null bytes, broken text, depth', async () => {
     const data = {
       text: 'a\u0000b',
       broken: 'x\ud800y',

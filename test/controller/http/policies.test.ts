@@ -77,7 +77,7 @@ describe('policies', () => {
     expect((await stack.call('GET', path)).body).toEqual({ policy: null });
   });
 
-  it('of others are not within reach of a token limited to a user', async () => {
+  it('are closed to a token limited to another user', async () => {
     const { lease } = await leased();
     const user = 'mallory';
     expect((await stack.call('PUT', '/internal/policy', { body: policy([]), user })).status).toBe(403);
@@ -89,7 +89,7 @@ describe('policies', () => {
   });
 });
 
-describe('what the egress proxy asks', () => {
+describe('an authorization request of the egress proxy', () => {
   it('is answered for the credential of a living lease only', async () => {
     const { given, key, lease } = await leased();
     const ask = (runner_id: string, credential: string) => egress(EGRESS_ROUTES.authorize, { runner_id, credential });

@@ -75,7 +75,7 @@ describe('[O4] the broker', () => {
     expect((await redeem(other.url, await sign())).status).toBe(409); // a new token of the same claim
   });
 
-  it('answers the process that redeemed again, at any replica, and nobody who holds the token alone', async () => {
+  it('answers the process that redeemed again, at any replica, and no holder of the token alone', async () => {
     await using other = await startStack({}, stack);
     const { session, sign, p } = await claimed();
     const token = await sign();
@@ -89,7 +89,7 @@ describe('[O4] the broker', () => {
     await p.age(session.id, 100);
     const again = await redeem(other.url, token, key);
     expect(again.status).toBe(200);
-    expect(await remainingMs(again)).toBeLessThanOrEqual(firstMs - 100_000); // not counted anew
+    expect(await remainingMs(again)).toBeLessThanOrEqual(firstMs - 100_000); // not counted from the start again
     for (const wrong of [undefined, randomUUID()]) expect((await redeem(stack.url, token, wrong)).status).toBe(409);
     expect((await redeem(stack.url, token, 'not-a-uuid')).status).toBe(400);
     expect((await redeem(stack.url, await sign({ boot_id: randomUUID() }), key)).status).toBe(409);

@@ -96,7 +96,7 @@ test('a replica that stops ends its streams, and asks the database for no one', 
   await own[Symbol.asyncDispose]();
 });
 
-test('HEAD makes no stream, which nobody would close', async () => {
+test('HEAD opens no stream, which no client would close', async () => {
   const authorization = `Bearer ${await signServiceToken(stack.serviceKey)}`;
   const response = await fetch(`${stack.url}${PATH}`, { method: 'HEAD', headers: { authorization } });
   expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET']);

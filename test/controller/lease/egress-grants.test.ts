@@ -49,7 +49,7 @@ function deployment(held: { live?: LiveLease[]; awaited?: AwaitedUpload[] }, kno
 }
 
 describe('a grant', () => {
-  it('of a browser has the site rules of every layer, and never less than no time', () => {
+  it('for a browser has the site rules of every layer, and a remaining time of at least zero', () => {
     const expired = live(-5);
     expect(browserGrant(expired)).toEqual({
       ...expired.lease,
@@ -60,7 +60,7 @@ describe('a grant', () => {
     });
   });
 
-  it('of an uploader has the sites of the deployment’s artifact store and no other', () => {
+  it('for an uploader has the sites of the deployment’s artifact store and no other', () => {
     const upload = awaited();
     expect(uploaderGrant(upload, uploads)).toEqual({
       ...upload.lease,
@@ -81,7 +81,7 @@ describe('a credential', () => {
     expect(await ask(upload.lease, uploadCredential(derivation, upload.lease))).toEqual(uploaderGrant(upload, uploads));
   });
 
-  it('of another lease, another client or no runner is refused', async () => {
+  it('is refused to another lease, another client or no runner', async () => {
     const [browser, upload] = [live(), awaited()];
     const { parts } = deployment({ live: [browser], awaited: [upload] });
     for (const [lease, credential] of [
@@ -94,7 +94,7 @@ describe('a credential', () => {
       expect(await authorize(parts, lease.runner_id, credential)).toBeNull();
   });
 
-  it('of an uploader is refused where uploads do not go through the proxy', async () => {
+  it('is refused to an uploader if uploads do not go through the proxy', async () => {
     const upload = awaited();
     const { parts } = deployment({ awaited: [upload] });
     const credential = uploadCredential(derivation, upload.lease);

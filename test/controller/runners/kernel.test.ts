@@ -133,7 +133,7 @@ it('[S3] a lease stays with its provider, here or remote; none falls back to the
   expect([again.session_id, again.epoch, again.mcp_url]).toEqual([there.session_id, there.epoch, there.mcp_url]);
   expect((await local.lease({ conversation_id: 'here' })).epoch).toBe(here.epoch);
 
-  // A rule to which it cannot be held is refused, whoever set it.
+  // A rule that cannot be enforced on it is refused, at every layer.
   const sites = { version: 1, sites: { deny: ['example.com'] } };
   expect(problemOf(await remote.call('PUT', '/internal/policy', { body: sites })).code).toBe('not_held_remotely');
   expect((await local.call('PUT', '/internal/users/bob/policy', { body: sites })).status).toBe(200);

@@ -61,7 +61,7 @@ describe('the objects of one runner', () => {
 const browser = (state: object) => ({ containerStatuses: [{ name: 'browser', state }] });
 const pod = (status: object, metadata: object = {}): V1Pod => ({ metadata, status }) as V1Pod; // only what is looked at
 
-describe('what a pod’s state means for its lease', () => {
+describe('the state of a pod decides about its lease', () => {
   it.each<[string, V1Pod, { ended: boolean; reason: RegExp } | null]>([
     ['runs', pod({ phase: 'Running', ...browser({ running: {} }) }), null],
     ['is pending', pod({ phase: 'Pending' }), null],
@@ -151,7 +151,7 @@ describe('what a pod’s state means for its lease', () => {
   });
 });
 
-describe('what an answer of the API server means', () => {
+describe('answers of the API server map to outcomes', () => {
   it.each([
     [404, 'not_found'],
     [409, 'conflict'],

@@ -21,7 +21,7 @@ secretStoreContract("in HashiCorp Vault's KV version 2", async () => {
 describe('[A13] HashiCorp Vault', () => {
   const good = { username: 'u', password: 'p' };
 
-  it('holds one secret a user under a derived name, whoever stored it, and keeps what is not ours', async () => {
+  it('holds one secret a user under a derived name, stored by any client, and keeps fields of others', async () => {
     await using vault = await vaultKv(TOKEN);
     vault.put('pw_site_creds__ada', {
       credentials: { walmart: good, odd: { ...good, note: SECRET } },
@@ -38,7 +38,7 @@ describe('[A13] HashiCorp Vault', () => {
     });
   });
 
-  it('writes anew over a secret that was deleted', async () => {
+  it('writes again over a secret that was deleted', async () => {
     await using vault = await vaultKv(TOKEN);
     await storeOf(vault).put('ada', 'walmart', good);
     vault.delete('pw_site_creds__ada');

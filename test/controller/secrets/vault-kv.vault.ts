@@ -20,7 +20,7 @@ secretStoreContract('in a HashiCorp Vault server', async () => {
 });
 
 describe('a HashiCorp Vault server', () => {
-  it('holds one secret a user under a derived name, whoever stored it, and keeps what is not ours', async () => {
+  it('holds one secret a user under a derived name, stored by any client, and keeps fields of others', async () => {
     const mount = await vault.mount();
     const name = `${mount}/data/pw_site_creds__ada`;
     await vault.request('POST', name, { data: { credentials: { walmart: good }, owner: 'platform' } });
@@ -33,7 +33,7 @@ describe('a HashiCorp Vault server', () => {
     });
   });
 
-  it('writes anew over a secret that was deleted', async () => {
+  it('writes again over a secret that was deleted', async () => {
     const mount = await vault.mount();
     await storeOf(mount).put('ada', 'walmart', good);
     await vault.request('DELETE', `${mount}/data/pw_site_creds__ada`);

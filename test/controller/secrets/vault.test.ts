@@ -214,7 +214,7 @@ describe('[O8] Supabase Vault', () => {
     expect(Object.keys((await stack.machine.leased()).given.secrets)).toEqual([
       ...['WALMART_USERNAME', 'WALMART_PASSWORD', 'PATHY_EXAMPLE_USERNAME', 'PATHY_EXAMPLE_PASSWORD'],
     ]);
-    // stored anew, it is usable, and the others are as they were
+    // stored again, it is usable, and the others are unchanged
     const put = (site: string, body: object) => stack.call('PUT', `/internal/users/ada/credentials/${site}`, { body });
     expect((await put('noted', { ...good, url: 'noted.example' })).status).toBe(204);
     expect(problemOf(await put('a_b', good)).detail).toContain('already has the names');

@@ -20,7 +20,7 @@ const executable = (...parts: string[]): string => {
 const none: string[] = [];
 const nothing = () => '';
 
-test('what was asked for wins, and must exist', () => {
+test('a configured browser wins, and must exist', () => {
   const asked = executable('mine');
   expect(browserPath(asked, '', nothing)).toBe(asked);
   expect(() => browserPath(join(folder, 'missing'), '', nothing)).toThrow(/OMICRON_CHROMIUM names .*missing/);

@@ -62,7 +62,7 @@ test('the loudest tab is stopped, and no other while it is being freed', async (
   expect(under.stops).toEqual(['loudest']);
 });
 
-test('what a tab leaves that was closed for something else is freed before another one is closed', async () => {
+test('memory of a tab that was closed for another reason is freed before another tab is closed', async () => {
   await using under = processUnderTest();
   under.memory.used = 1_200;
   under.memory.closedMs = under.clock.nowMs();

@@ -52,7 +52,7 @@ test('pictures and short texts stay as they are', async () => {
   expect(tokensOf(textIn(cut))).toBeLessThanOrEqual(500);
 });
 
-test('of a text that is far too long, secrets are taken out of what may be shown, and no part of one is left at its end', async () => {
+test('secrets are removed from the part of a long text that may be shown, and no part of one is left at its end', async () => {
   const secret = 'correct horse battery staple';
   const redact = redactor({ SITE_PASSWORD: secret }).redact;
   const given: number[] = [];

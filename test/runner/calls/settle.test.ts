@@ -16,7 +16,7 @@ function settler() {
   return { settled, waited };
 }
 
-test('where the page has nothing to answer, nothing is awaited', async () => {
+test('waits for nothing if the page has nothing to answer', async () => {
   const { settled, waited } = settler();
   for (const settles of ['nothing', 'itself'] as const)
     await settleAction({ settled }, { settles }, page, answering(text('done')), true);

@@ -10,7 +10,7 @@ import { guardPictures } from '../../../runner/secrecy/pictures.ts';
 import { realClock } from '../../../time/clock.ts';
 import { eventually } from '../../eventually.ts';
 
-/** So many that some are caught between two renderers: with a single try this failed each time. */
+/** Enough that some are caught between two renderers: with a single try this failed each time. */
 const TABS = 15;
 
 let temp: TempDir;

@@ -94,7 +94,7 @@ test('control is taken from the person who was named, and from no other', async 
   expect(control.state().holder).toBe(GRACE.id);
 });
 
-test('who was waiting for control loses that too, and the running call is still waited for', async () => {
+test('a viewer that waits for control loses that too, and the running call is still awaited', async () => {
   const { control, state, told } = lease();
   const end = control.beginCall();
   control.take(ADA);

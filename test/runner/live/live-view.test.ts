@@ -106,7 +106,7 @@ test('anything that is not a message of the protocol closes the socket', async (
   expect(await eventually('the close', viewer.closed)).toBe(LIVE_CLOSE.badMessage);
 });
 
-test('who only views changes nothing, and who has no control neither', async () => {
+test('input of a viewer with the role view, or without control, changes nothing', async () => {
   await callText(lease.client, 'browser_navigate', { url: FORM });
   const viewer = await watch({ role: 'view' });
   await viewer.heard('hello');
@@ -169,7 +169,7 @@ test('a person takes control, types and clicks; the agent waits, then is told to
   rival.close();
 });
 
-test('what is selected in a frame is copied, from the one that has the focus and never from a password field', async () => {
+test('copies the selection of the frame that has the focus, and never of a password field', async () => {
   const framed = (body: string) => `srcdoc="<body style='margin:0'>${body.replaceAll('"', '&quot;')}"`;
   const field = (value: string, type = 'text') => `<input type=${type} value=${value} style='width:300px;height:90px'>`;
   const frames = [framed(field('rye')), `sandbox ${framed(field('spelt'))}`, framed(field('secret', 'password'))];
@@ -199,7 +199,7 @@ test('what is selected in a frame is copied, from the one that has the focus and
   person.close();
 });
 
-test('what the agent asks of its person is shown, also to who comes later, until it is answered', async () => {
+test('a user action is shown until it is answered, also to viewers who connect later', async () => {
   const viewer = await watch();
   await viewer.heard('hello');
   const asking = callText(lease.client, 'browser_request_user_action', { reason: 'The code from your phone' });

@@ -67,7 +67,7 @@ test('turns of the wheel that wait are one turn as long as all of them, and keys
   expect(taken.map(each => (each.t === 'wheel' ? each.dy : each.t))).toEqual([1, 110, 'key', 'key', 5]);
 });
 
-test('what a hanging tab has not begun when control ends is never carried out', async () => {
+test('input that a hanging tab has not begun when control ends is never carried out', async () => {
   const { input, taken, turn, takeOne } = slowTab();
   const first = input.act(key('a'));
   const late = input.act(mouse('down', 1, 1));

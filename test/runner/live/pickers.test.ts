@@ -41,7 +41,7 @@ test('a field is offered when the focus comes to it, to who comes later too, and
   expect(pickers.open()).toEqual([]);
 });
 
-test('what is chosen is set once', async () => {
+test('a choice is set once', async () => {
   const { pickers, page, state, kinds, acted } = tab();
   state.field = FIELD;
   await acted();
@@ -77,7 +77,7 @@ test('a look that began before a choice does not offer the field again', async (
   expect(kinds()).toEqual(['picker', 'picker_closed']);
 });
 
-test('what was being looked at when control ended is not offered', async () => {
+test('a field that was still being read when control ended is not offered', async () => {
   const { pickers, state, told, acted } = tab();
   const { promise, resolve } = Promise.withResolvers<void>();
   Object.assign(state, { field: FIELD, read: promise });

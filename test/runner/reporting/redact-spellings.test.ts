@@ -100,7 +100,7 @@ test('an escaper in an escaper is undone', () => {
   );
 });
 
-test('a user name is found whole, and by more than half of what stands before the @; a domain is nobody', () => {
+test('a username is found whole, and by more than half of the part before the @; a domain is not', () => {
   const { redact, holds } = redactor({ X_USERNAME: 'alice.smith@mail.invalid', X_PASSWORD: 'Tr0ub4dor&3' });
   for (const text of ['alice.smith@mail.invalid', 'ALICE.SMITH%40mail.invalid', 'Hello alice.smith', 'ice.smith']) {
     expect(redact(text)).toContain('<secret>X_USERNAME</secret>');

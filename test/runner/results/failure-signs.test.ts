@@ -33,7 +33,7 @@ test('an error that a script throws is told as it is, whatever it imitates', () 
   expect(refusalIn('page.evaluate: Error: Ref e1 not found in the current page snapshot')).toBeUndefined();
 });
 
-test('of a time-out the last state of the element is told', () => {
+test('reports the last state of the element after a timeout', () => {
   const log = 'Call log:\n  - element is not visible\n  - waiting\n  - element is not stable\n';
   expect(obstacleIn(log)?.why).toBe('The element never stands still.');
   expect(obstacleIn('  - <html lang="en">…</html> intercepts pointer events')?.why).toContain('switched off');

@@ -233,7 +233,7 @@ describe.each(['both', 'compat'] as const)('with the toolset %s', toolset => {
     expect((await type('#p', 'SHOP_PASSWORD')).text).toContain('scripted_document');
     await lease.goTo('plain');
     expect((await type('#p', 'SHOP_PASSWORD')).text).toContain('scripted_document');
-    // It is loaded anew where that loses nothing and no other document reaches it.
+    // It is loaded again where that loses nothing and no other document reaches it.
     await call('browser_close');
     await lease.goTo('plain');
     const listen = '() => { document.title = "scripted" }';

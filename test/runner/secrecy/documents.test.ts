@@ -44,7 +44,7 @@ test('nothing is tainted before a value was filled in', async () => {
   expect(await tainted()).toBe(false);
 });
 
-test('what an earlier lease left in a storage taints, once that is looked for', async () => {
+test('a secret that an earlier lease left in a storage taints, once that is looked for', async () => {
   await page.evaluate(value => localStorage.setItem('kept', encodeURIComponent(value)), SECRET);
   expect(await tainted()).toBe(false);
   documents.guard();
@@ -77,7 +77,7 @@ test.each<[string, () => Promise<unknown>]>([
   expect(await tainted()).toBe(false);
 });
 
-test('a page that was left is loaded anew when one goes back to it', async () => {
+test('a page that was left is loaded again when one goes back to it', async () => {
   fill();
   await page.goto(site.url('other'));
   await page.goBack();
@@ -159,7 +159,7 @@ test.each<[string, string, (tab: Page) => Promise<unknown>]>([
   expect(await tainted()).toBe(true);
 });
 
-test('what a tainted document sends right after it took another address is known to be its own', async () => {
+test('a request that a tainted document sends right after it took another address is known to be its own', async () => {
   fill();
   const [request] = await Promise.all([
     page.waitForEvent('request'),

@@ -42,7 +42,7 @@ test('half of it, and what is not of it, is none', () => {
   expect(held([PASSWORD.slice(0, 14), 'A battery is something else than a horse.'])).toEqual([]);
 });
 
-test('of a user name all of it counts, or more than half of a long one; of an address the domain does not', () => {
+test('a username counts in full, or by more than half of a long one; the domain of an address does not count', () => {
   expect(held(['notice of service', 'Alice'], 'alice', 'username')).toEqual([1]);
   const address = 'alice.smith@mail.invalid';
   expect(held(['ALICE.SMITH', 'write to us@mail.invalid', 'alice.s', 'alic'], address, 'username')).toEqual([0, 2]);

@@ -46,7 +46,7 @@ test.each([
   expect(refusedKey(key, 'secret')).toBeDefined();
 });
 
-test('what is typed in a list would choose in it', () => {
+test('refuses text keys in a list, which would choose in it', () => {
   for (const key of ['a', 'T', '0']) expect(refusedKey(key, 'list')?.why).toContain('none in a list');
   expect(refusedKey('ArrowDown', 'list')).toBeUndefined();
 });

@@ -31,6 +31,6 @@ test('the lines of filled fields show the name of the credential, whatever the f
   });
 });
 
-test('where nothing was filled in, a text stays as it is', () => {
+test('a text stays unchanged if nothing was filled in', () => {
   expect(maskFields('- textbox "Password": hun', new Map())).toBe('- textbox "Password": hun');
 });

@@ -91,7 +91,7 @@ test.each(['/shown', '/copied', '/user'])('no picture of any tool shows the valu
   }
 });
 
-test('where it cannot be known, every tool says why there is no picture and what to do', async () => {
+test('every tool says why there is no picture and what to do if secrets cannot be found', async () => {
   await open('/unknown');
   for (const [name, args] of WAYS) {
     const { text, pictures } = await call(name, args);

@@ -144,7 +144,7 @@ test('a picture of the whole page, of an element, as JPEG or PNG does not show i
   await context.close();
 });
 
-test('what the browser says of a field does not show it either', async () => {
+test('a message of the browser about a field does not show the secret either', async () => {
   const isDark = (r: number, g: number, b: number) => r + g + b < 300;
   const { inShots, inVideo } = await site.film('a message of the browser', undefined, isDark);
   // The fields' borders have 70, the message 600.
@@ -199,7 +199,7 @@ test('a document that comes and goes while the picture is taken is not in it', a
 });
 
 test.each(Object.keys(BRIEFLY))(
-  'what is shown while the picture is taken, and never else, is not in it: %s',
+  'a secret that is shown only while the picture is taken is not in it: %s',
   async name => {
     const { context, page, pictures } = await site.tab();
     await page.goto(site.url(name));
@@ -233,7 +233,7 @@ test('a frame of another site that was given the value shows discs', async () =>
   await context.close();
 });
 
-test('where it cannot be known, there is no picture, and it is said why', async () => {
+test('there is no picture if secrets cannot be found, and the error says why', async () => {
   const { context, page, pictures } = await site.tab();
   await page.goto(site.url('many small boxes'));
   await fill(page, pictures);

@@ -208,7 +208,7 @@ export function describeWaysOut(toolset: Extract<Toolset, 'both' | 'compat'>): v
       expectNoLeak();
     });
 
-    test('what came later is named as a result names it', async () => {
+    test('elements added later are named as a result names them', async () => {
       await filled('letters');
       expect((await click('#later')).text).toContain('selector_refused');
       const { text } = await call('browser_get_content');
@@ -226,7 +226,7 @@ export function describeWaysOut(toolset: Extract<Toolset, 'both' | 'compat'>): v
       expectNoLeak();
     });
 
-    test('what a page makes of it in its field is shown nowhere else', async () => {
+    test('a secret that a page rewrites in its field is shown nowhere else', async () => {
       await filled('rewritten');
       await click('#rewrite');
       await readAll();

@@ -50,7 +50,7 @@ async function open(html: string): Promise<void> {
 const ICON = '<button aria-label=Bell></button>';
 const HIDDEN = `<p>Hello</p><style>[aria-label=Bell] { visibility: hidden }</style>${ICON}`;
 
-/** What a page's script changes, and what is told of it then. Of most of it no observer of mutations is told. */
+/** Changes that a page's script makes, and the text that shows each. Mutation observers miss most of them. */
 const CHANGES: Readonly<Record<string, readonly [html: string, change: string, shows: RegExp]>> = {
   'a text': ['<p id=it>before</p>', "it.textContent = 'AFTER'", /AFTER/],
   'an attribute': [ICON, "document.querySelector('button').disabled = true", /Bell.*disabled/],
@@ -130,14 +130,14 @@ test.each(Object.entries(CHANGES))('a page is not read again until a script chan
   expect(await told()).toMatch(shows);
 });
 
-test('what the mouse alone changes is told', async () => {
+test('reports changes that the mouse alone makes', async () => {
   await open(`${HIDDEN}<style>p:hover ~ button { visibility: visible !important }</style>`);
   await page.mouse.move(20, 30);
   await page.waitForFunction("document.querySelector('p:hover') !== null");
   expect(await told()).toContain('Bell');
 });
 
-test('what the size of the window alone changes is told', async () => {
+test('reports changes that the window size alone makes', async () => {
   await open(`${HIDDEN}<style>@media (max-width: 500px) { button { visibility: visible !important } }</style>`);
   await page.setViewportSize({ width: 400, height: 600 });
   expect(await told()).toContain('Bell');
@@ -160,13 +160,13 @@ test('a page with a frame is read each time', async () => {
   expect(await told()).toContain('AFTER');
 });
 
-test('what another document shows is told whole', async () => {
+test('reports another document in full', async () => {
   await open('<p>Hello</p>');
   await page.reload();
   expect(await told()).toContain('### Page');
 });
 
-test('who asks for whole pages gets them', async () => {
+test('reports whole pages on request', async () => {
   await open('<p>Hello</p>');
   expect(await told('full')).toContain('Hello');
 });

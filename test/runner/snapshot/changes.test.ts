@@ -15,7 +15,7 @@ test('equal pages have no changes', () => {
   expect(changes(page, page)).toEqual({ outline: [], gone: [], share: 0 });
 });
 
-test('what changed past the lines that are shown is told', () => {
+test('reports changes past the lines that are shown', () => {
   const many = (last: string) =>
     list(...Array.from({ length: 90 }, (_, n) => item(`e${n + 2}`, n === 80 ? last : `Item ${n}`)));
   expect(text(many('old'), many('new'))).toBe('- list\n - listitem: new');

@@ -82,7 +82,7 @@ test('the button of each of several like boxes is shown with the texts of its bo
   );
 });
 
-test('of a list that nearly fits as many rows are shown as fit, of one that never will a few', () => {
+test('shows as many rows as fit of a list that nearly fits, and a few of one that never will', () => {
   const rowsOf = (count: number) =>
     layout(outlineOf([{ role: 'table', children: numbered(count, row) }]), { tokensMax: 500 }).split('\n').length;
   expect(rowsOf(80)).toBeGreaterThan(40);

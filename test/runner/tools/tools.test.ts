@@ -17,7 +17,7 @@ test('a name is of one tool, and each file that defines a tool is in the list', 
   expect(texts.filter(text => text.includes(' = defineTool({'))).toHaveLength(TOOLS.length);
 });
 
-test('what each toolset lists is what the tools say', () => {
+test('each toolset lists the tools that name it', () => {
   for (const toolset of TOOLSETS) {
     const listed = TOOLS.filter(({ playwright, custom }) =>
       [playwright, custom].some(form => form?.sets.includes(toolset)),

@@ -58,7 +58,7 @@ function recordingStoreContract(name: string, open: () => Promise<StoreUnderTest
       expect(await under.unfinished()).toEqual([]);
     });
 
-    test('what grows is no object before it is finished, and a head that is written at the end is in it', async () => {
+    test('a growing file is no object before it is finished, and a head that is written at the end is in it', async () => {
       const bytes = 3 * PART_BYTES + 5;
       const { upload, content, write } = file(bytes);
       await under.store.advance(upload, bytes);

@@ -275,7 +275,7 @@ test('a part whose bytes changed after it was sent is sent again', async () => {
   expect(await lease.object(TAB)).toEqual(local());
 });
 
-test('what cannot be sent in time is a loss with its reason, and the upload is given up', async () => {
+test('a recording that cannot be sent in time is a loss with its reason, and the upload is given up', async () => {
   w.front.fate = ({ action, query }) =>
     action === 'CompleteMultipartUpload' || query.get('partNumber') === '1' ? 503 : 'pass';
   const uploader = await lease.upload({ OMICRON_UPLOAD_SECONDS: '5' });
@@ -333,7 +333,7 @@ test('a wrong environment is an error that names the variable', async () => {
   );
 });
 
-test('what became of recordings is counted, and every replica tells the same', async () => {
+test('outcomes of recordings are counted, and every replica reports the same', async () => {
   const before = await counted();
   const uploader = await lease.upload();
   lease.writeOrder();

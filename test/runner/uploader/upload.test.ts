@@ -171,7 +171,7 @@ test('a refused report (the session was deleted) does not keep the file', async 
   expect(readdirSync(outputDir)).toEqual([]);
 });
 
-test('where the folder goes with its runner, what was not sent by the deadline is a loss with its cause', async () => {
+test('if the folder goes with its runner, files not sent by the deadline are a loss with its cause', async () => {
   leave(UPLOAD_ORDER_FILE, JSON.stringify(order));
   leave('tab-001.webm', webm());
   leave('tab-002.webm', webm());
