@@ -23,7 +23,7 @@ export const processPanels = (prefix: 'omicron_' | 'omicron_egress_'): readonly 
   },
   {
     title: 'Event loop',
-    description: 'p99 of the time without an answer: heartbeats are late when it nears one second',
+    description: 'The 99th percentile of the time without an answer: heartbeats are late when it nears one second',
     kind: 'timeseries',
     unit: 's',
     queries: [{ expr: `max by (instance) (${prefix}nodejs_eventloop_lag_p99_seconds)`, legend: '{{instance}} p99' }],

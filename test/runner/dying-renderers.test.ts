@@ -54,7 +54,7 @@ async function takePictures(page: Page): Promise<void> {
   ]);
 }
 
-/** Renderers of so many tabs die under pictures of their pages. */
+/** Ends the renderers of five tabs under pictures of their pages. */
 async function killUnderPictures(isBySignal: boolean): Promise<void> {
   const { context } = browser;
   const pages = await Promise.all(Array.from({ length: TABS }, () => context.newPage()));
