@@ -95,43 +95,55 @@ export const runnerHealth = z.object({
 export type RunnerHealth = z.infer<typeof runnerHealth>;
 
 /** Body of `POST /internal/runner-totp` (lease token), and its answer: the current code (B3). */
-export const totpRequest = z.strictObject({ site: siteKey }).meta({ id: 'TotpRequest' });
-export const totpAnswer = z.object({ code: z.string(), valid_ms: z.int() }).meta({ id: 'TotpAnswer' });
+export const totpRequest = z
+  .strictObject({ site: siteKey.describe('Site key of the credential.') })
+  .meta({ id: 'TotpRequest' });
+export const totpAnswer = z
+  .object({
+    code: z.string().describe('Current TOTP code.'),
+    valid_ms: z.int().describe('Milliseconds for which the code is valid.'),
+  })
+  .meta({ id: 'TotpAnswer' });
 export type TotpAnswer = z.infer<typeof totpAnswer>;
 
 /** Answer to a redemption (O4): the secrets of one lease, and what its runner needs to act for it. */
 export const redeemAnswer = z
   .object({
-    /** `<SITE>_USERNAME` and `<SITE>_PASSWORD`, as Playwright MCP's `--secrets` takes them. */
-    secrets: z.record(z.string(), z.string()),
-    /** Sites whose credential is among the secrets, whether TOTP codes are available, and where the credential's own url lets it be filled. */
-    sites: z.array(
-      z.object({
-        site: siteKey,
-        totp: z.boolean(),
-        targets: z.array(credentialTarget).optional(),
-        /** Places where the deployment's map lets it be filled while nothing else names the key. */
-        known: z.array(credentialTarget).optional(),
-      }),
-    ),
-    /** The browser's credential at the egress proxy. */
-    egress_credential: z.string(),
-    policy: effectivePolicy,
-    /** Bearer token for activity and events; valid until the epoch ends. */
-    lease_token: z.string(),
-    /** Bearer token for reporting artifacts; valid for a day after the lease. */
-    artifact_token: z.string(),
-    /**
-     * The uploader's credential at the egress proxy, for the upload order. Absent where uploads do not pass the
-     * proxy.
-     */
-    upload_credential: z.string().optional(),
-    /** Milliseconds until the lease ends, counted from before the request was sent. */
-    remaining_ms: z.int(),
-    /** The session was hibernated: its runner restores the snapshot before it serves. */
-    restores: z.boolean().optional(),
-    /** The runner hibernates the session when its machine goes away. */
-    hibernates: z.boolean().optional(),
+    secrets: z
+      .record(z.string(), z.string())
+      .describe("`<SITE>_USERNAME` and `<SITE>_PASSWORD`, as Playwright MCP's `--secrets` takes them."),
+    sites: z
+      .array(
+        z.object({
+          site: siteKey.describe('Site key of the credential.'),
+          totp: z.boolean().describe('Whether TOTP codes are available.'),
+          targets: z
+            .array(credentialTarget)
+            .optional()
+            .describe("Places where the credential's own url lets it be filled; absent: it has none."),
+          known: z
+            .array(credentialTarget)
+            .optional()
+            .describe("Places where the deployment's map lets it be filled while nothing else names the key."),
+        }),
+      )
+      .describe('Sites whose credential is among the secrets.'),
+    egress_credential: z.string().describe("The browser's credential at the egress proxy."),
+    policy: effectivePolicy.describe('Policy of the lease.'),
+    lease_token: z.string().describe('Bearer token for activity and events; valid until the epoch ends.'),
+    artifact_token: z.string().describe('Bearer token for reporting artifacts; valid for a day after the lease.'),
+    upload_credential: z
+      .string()
+      .optional()
+      .describe(
+        "The uploader's credential at the egress proxy, for the upload order. Absent where uploads do not pass the proxy.",
+      ),
+    remaining_ms: z.int().describe('Milliseconds until the lease ends, counted from before the request was sent.'),
+    restores: z
+      .boolean()
+      .optional()
+      .describe('The session was hibernated: its runner restores the snapshot before it serves.'),
+    hibernates: z.boolean().optional().describe('The runner hibernates the session when its machine goes away.'),
   })
   .meta({ id: 'RedeemAnswer' });
 export type RedeemAnswer = z.infer<typeof redeemAnswer>;

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { leaseKey } from './lease-key.ts';
+import { leaseKey, runnerId } from './lease-key.ts';
 import { ENV } from './names.ts';
 import { DEFAULT_PORTS, POLICY_LAYERS, siteRules } from './policy/sites.ts';
 
@@ -13,34 +13,56 @@ export const EGRESS_ROUTES = {
   events: '/internal/egress/events',
 } as const;
 
-/** Two processes of a runner's pod use the proxy, each with its own credential; the proxy keeps them apart. */
 export const EGRESS_CLIENTS = ['browser', 'uploader'] as const;
 export type EgressClient = (typeof EGRESS_CLIENTS)[number];
-const client = z.enum(EGRESS_CLIENTS).default('browser');
+const client = z
+  .enum(EGRESS_CLIENTS)
+  .default('browser')
+  .describe("Process of the runner's pod, each with its own credential; the proxy keeps them apart.");
 
-/** The site rules of a live lease, or of an uploader whose videos are awaited. `version` changes with any layer. */
+/** The site rules of a live lease, or of an uploader whose videos are awaited. */
 export const egressGrant = leaseKey.extend({
   client,
-  version: z.string().min(1).max(128),
-  /**
-   * Until the lease or the uploader's time ends, by the database's clock, counted from before the request was sent.
-   */
-  remaining_ms: z.int().min(0),
-  /** Layers without site rules may be left out. */
-  layers: z.array(z.object({ layer: z.enum(POLICY_LAYERS), sites: siteRules })).max(POLICY_LAYERS.length),
+  version: z.string().min(1).max(128).describe('Version of the policy; it changes with any layer.'),
+  remaining_ms: z
+    .int()
+    .min(0)
+    .describe(
+      "Milliseconds until the lease or the uploader's time ends, by the database's clock, counted from before the request was sent.",
+    ),
+  layers: z
+    .array(
+      z.object({
+        layer: z.enum(POLICY_LAYERS).describe('Layer whose rules they are.'),
+        sites: siteRules.describe('Site rules of the layer.'),
+      }),
+    )
+    .max(POLICY_LAYERS.length)
+    .describe('Site rules by layer; layers without site rules may be left out.'),
 });
 export type EgressGrant = z.infer<typeof egressGrant>;
 
-/** Body of `POST /internal/egress/authorize`. The credential is compared in constant time. */
+/** Body of `POST /internal/egress/authorize`. */
 export const authorizeRequest = z
-  .strictObject({ runner_id: z.uuid(), credential: z.string().min(1).max(512) })
+  .strictObject({
+    runner_id: runnerId,
+    credential: z
+      .string()
+      .min(1)
+      .max(512)
+      .describe('Credential that the client showed to the proxy; compared in constant time.'),
+  })
   .meta({ id: 'EgressAuthorizeRequest' });
 
-/** A refusal is an expected outcome and does not say which part was wrong. */
 export const authorizeAnswer = z
   .discriminatedUnion('state', [
-    z.object({ state: z.literal('granted'), grant: egressGrant }),
-    z.object({ state: z.literal('refused') }),
+    z.object({
+      state: z.literal('granted').describe('The credential is that of a live lease or its uploader.'),
+      grant: egressGrant.describe('Rights of the client.'),
+    }),
+    z.object({
+      state: z.literal('refused').describe('A refusal is an expected outcome and does not say which part was wrong.'),
+    }),
   ])
   .meta({ id: 'EgressAuthorizeAnswer' });
 
@@ -56,22 +78,41 @@ export const WATCH_WAIT_MS_MAX = 20_000;
  */
 export const watchRequest = z
   .strictObject({
-    wait_ms: z.int().min(0).max(WATCH_WAIT_MS_MAX),
-    leases: z.array(leaseKey.extend({ client, version: z.string().max(128) })).max(WATCH_LEASES_MAX),
+    wait_ms: z.int().min(0).max(WATCH_WAIT_MS_MAX).describe('Milliseconds that the call may wait for a change.'),
+    leases: z
+      .array(
+        leaseKey.extend({
+          client,
+          version: z.string().max(128).describe('Version of the policy that the proxy knows.'),
+        }),
+      )
+      .max(WATCH_LEASES_MAX)
+      .describe('Leases that the proxy serves.'),
   })
   .meta({ id: 'EgressWatchRequest' });
 export type WatchRequest = z.infer<typeof watchRequest>;
 
-/** One entry per lease of the request; a missing entry means that the lease has ended. */
 export const watchAnswer = z
   .object({
-    leases: z.array(
-      z.discriminatedUnion('state', [
-        z.object({ state: z.literal('unchanged'), runner_id: z.uuid(), client, remaining_ms: z.int() }),
-        z.object({ state: z.literal('changed'), runner_id: z.uuid(), client, grant: egressGrant }),
-        z.object({ state: z.literal('ended'), runner_id: z.uuid(), client }),
-      ]),
-    ),
+    leases: z
+      .array(
+        z.discriminatedUnion('state', [
+          z.object({
+            state: z.literal('unchanged').describe('The version is the same.'),
+            runner_id: runnerId,
+            client,
+            remaining_ms: z.int().describe('Milliseconds until the end, counted from before the request was sent.'),
+          }),
+          z.object({
+            state: z.literal('changed').describe('The policy has another version.'),
+            runner_id: runnerId,
+            client,
+            grant: egressGrant.describe('Rights of the client from now on.'),
+          }),
+          z.object({ state: z.literal('ended').describe('The lease has ended.'), runner_id: runnerId, client }),
+        ]),
+      )
+      .describe('One entry for each lease of the request; a missing entry means that the lease has ended.'),
   })
   .meta({ id: 'EgressWatchAnswer' });
 export type WatchAnswer = z.infer<typeof watchAnswer>;
@@ -186,31 +227,37 @@ export const DENIALS = [
 ] as const satisfies readonly RefusalCode[];
 export type DenialCode = (typeof DENIALS)[number];
 
-/**
- * `count` equal denials, the first of them `age_ms` ago. Paths and queries are not reported: they may contain
- * secrets.
- */
 const egressDenial = leaseKey
   .extend({
-    /** Chosen by the proxy; a repeated report is written once. */
-    id: z.uuid(),
-    code: z.enum(DENIALS),
-    method: z.enum(['connect', 'http', 'upgrade']),
-    host: z.string().max(255),
-    port: z.int().min(0).max(65_535),
-    address_class: z.enum(ADDRESS_CLASSES).nullable(),
-    /** Pattern and layer that decided, when a policy did. */
-    rule: z.string().max(300).nullable(),
-    layer: z.enum(POLICY_LAYERS).nullable(),
-    count: z.int().min(1),
-    age_ms: z.number().min(0),
+    id: z.uuid().describe('Id that the proxy chooses; a repeated report is written once.'),
+    code: z.enum(DENIALS).describe('Rule that refused the request.'),
+    method: z.enum(['connect', 'http', 'upgrade']).describe('Way in which the proxy was asked.'),
+    host: z
+      .string()
+      .max(255)
+      .describe('Host of the request. Paths and queries are not reported: they may contain secrets.'),
+    port: z.int().min(0).max(65_535).describe('Port of the request.'),
+    address_class: z
+      .enum(ADDRESS_CLASSES)
+      .nullable()
+      .describe('Class of the address that was refused; null: no address decided.'),
+    rule: z.string().max(300).nullable().describe('Pattern of the policy that decided; null: none did.'),
+    layer: z.enum(POLICY_LAYERS).nullable().describe('Layer of the policy that decided; null: none did.'),
+    count: z.int().min(1).describe('Number of equal denials.'),
+    age_ms: z.number().min(0).describe('Milliseconds between the first of them and this report.'),
   })
   .strict();
 export type EgressDenial = z.infer<typeof egressDenial>;
 
-/** `count` denials that got no line of their own, because the lease had used up its lines of the minute. */
 const moreDenials = leaseKey
-  .extend({ id: z.uuid(), code: z.literal('more_denials'), count: z.int().min(1), age_ms: z.number().min(0) })
+  .extend({
+    id: z.uuid().describe('Id that the proxy chooses; a repeated report is written once.'),
+    code: z
+      .literal('more_denials')
+      .describe('Denials without a line of their own, because the lease had used up its lines of the minute.'),
+    count: z.int().min(1).describe('Number of these denials.'),
+    age_ms: z.number().min(0).describe('Milliseconds between the first of them and this report.'),
+  })
   .strict();
 
 /** One line of a timeline (kind `egress.denied`). */
@@ -218,10 +265,12 @@ export const egressEvent = z.discriminatedUnion('code', [egressDenial, moreDenia
 export type EgressEvent = z.infer<typeof egressEvent>;
 
 /**
- * Body of `POST /internal/egress/events`; 202 or 204 when written. Denials of leases that have ended are written too.
+ * Body of `POST /internal/egress/events`; 202 or 204 when written.
  */
 export const egressEventReport = z
-  .strictObject({ events: z.array(egressEvent).min(1).max(100) })
+  .strictObject({
+    events: z.array(egressEvent).min(1).max(100).describe('Denials; those of leases that have ended are written too.'),
+  })
   .meta({ id: 'EgressEventReport' });
 
 /** Message that the proxy's process sends to the process that forked it, once it listens. */

@@ -50,11 +50,10 @@ export function fileOfArtifact(artifactName: string): FileArtifact | undefined {
 /** A file of a session as it can be read now. */
 export const sessionFile = z
   .object({
-    name: fileName,
-    source: z.enum(FILE_SOURCES),
-    bytes: z.int(),
-    /** By the name's extension: a page chose it. */
-    mime_type: z.string(),
+    name: fileName.describe('Name of the file within its session and source.'),
+    source: z.enum(FILE_SOURCES).describe('`upload`: the platform brought it in. `download`: the browser loaded it.'),
+    bytes: z.int().describe('Size in bytes.'),
+    mime_type: z.string().describe("Media type by the name's extension: a page chose it."),
   })
   .meta({ id: 'SessionFile' });
 export type SessionFile = z.infer<typeof sessionFile>;
@@ -64,7 +63,11 @@ export const runnerFiles = z.object({ files: z.array(sessionFile) });
 
 /** Answer of `GET /internal/browser-sessions/{id}/files`. */
 export const fileList = z
-  .object({ files: z.array(sessionFile.extend({ epoch }).meta({ id: 'ListedFile' })) })
+  .object({
+    files: z
+      .array(sessionFile.extend({ epoch }).meta({ id: 'ListedFile' }))
+      .describe('Files of the session as they can be read now.'),
+  })
   .meta({ id: 'FileList' });
 export type ListedFile = z.infer<typeof fileList>['files'][number];
 

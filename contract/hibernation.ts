@@ -9,7 +9,6 @@ import { savedTabs } from './saved-tabs.ts';
 export const HIBERNATE = ['never', 'node', 'expiry'] as const;
 export type Hibernate = (typeof HIBERNATE)[number];
 
-/** Why a session was hibernated: its lease was about to expire, its place was needed, or its runner's machine goes away. */
 export const HIBERNATION_REASONS = ['idle', 'capacity', 'node'] as const;
 export type HibernationReason = (typeof HIBERNATION_REASONS)[number];
 
@@ -17,10 +16,14 @@ export type HibernationReason = (typeof HIBERNATION_REASONS)[number];
 export const sessionSnapshot = z
   .strictObject({
     ...savedTabs.shape,
-    /** Cookies, localStorage and IndexedDB; null: the session's profile, which is saved, has them. */
-    state: profileState.nullable(),
-    /** Whether a site may have stored a password or a code of the lease: restored documents are read for it. */
-    tainted: z.boolean(),
+    state: profileState
+      .nullable()
+      .describe("Cookies, localStorage and IndexedDB; null: the session's profile, which is saved, has them."),
+    tainted: z
+      .boolean()
+      .describe(
+        'Whether a site may have stored a password or a code of the lease: restored documents are read for it.',
+      ),
   })
   .meta({ id: 'SessionSnapshot' });
 export type SessionSnapshot = z.infer<typeof sessionSnapshot>;
@@ -28,10 +31,16 @@ export type SessionSnapshot = z.infer<typeof sessionSnapshot>;
 /** Body of `PUT /internal/runner-hibernation` (lease token): keeps the snapshot and gives the runner back, in one step. */
 export const hibernationRequest = z
   .strictObject({
-    why: z.enum(HIBERNATION_REASONS),
-    /** Refused with `lease_in_use` when the lease was used within this time. */
-    idle_seconds: z.int().min(0),
-    snapshot: sessionSnapshot,
+    why: z
+      .enum(HIBERNATION_REASONS)
+      .describe(
+        'Reason: the lease was about to expire (`idle`), its place was needed (`capacity`), or the machine of its runner goes away (`node`).',
+      ),
+    idle_seconds: z
+      .int()
+      .min(0)
+      .describe('Seconds; refused with `lease_in_use` when the lease was used within this time.'),
+    snapshot: sessionSnapshot.describe('Tabs and data that come back with the session.'),
   })
   .meta({ id: 'HibernationRequest' });
 export type HibernationRequest = z.infer<typeof hibernationRequest>;

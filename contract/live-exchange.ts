@@ -24,11 +24,15 @@ export const liveExchangeAnswer = z.object({
 });
 export type LiveExchangeAnswer = z.infer<typeof liveExchangeAnswer>;
 
-/**
- * Address at which a page may open a socket of the live view, once within a minute, and the subprotocols that it offers;
- * null: nowhere.
- */
 export const liveSocketAnswer = z
-  .object({ socket: z.object({ url: z.url(), protocols: z.array(z.string()) }).nullable() })
+  .object({
+    socket: z
+      .object({
+        url: z.url().describe('Address of the WebSocket.'),
+        protocols: z.array(z.string()).describe('Subprotocols that the page offers; the token is among them.'),
+      })
+      .nullable()
+      .describe('Address at which a page may open a socket of the live view, once within a minute; null: nowhere.'),
+  })
   .meta({ id: 'LiveSocketAnswer' });
 export type LiveSocketAnswer = z.infer<typeof liveSocketAnswer>;

@@ -16,8 +16,9 @@ export function liveTokenOf(protocols: string | undefined): string | undefined {
   return offered.find(each => each.startsWith(LIVE_TOKEN_PREFIX))?.slice(LIVE_TOKEN_PREFIX.length);
 }
 
-/** `view` sees; `control` may also take control. */
-export const liveRole = z.enum(['view', 'control']).meta({ id: 'LiveRole' });
+export const liveRole = z
+  .enum(['view', 'control'])
+  .meta({ id: 'LiveRole', description: '`view` sees; `control` may also take control.' });
 export type LiveRole = z.infer<typeof liveRole>;
 
 const viewerId = z.string().min(1).max(256);
@@ -43,20 +44,26 @@ export const CHAT_VIEWER = { role: 'control', viewer: 'the person in the chat', 
 export const liveTokenRequest = z
   .strictObject({
     role: liveRole.default('view'),
-    /** The viewer; the session's user unless told. */
-    viewer: z.string().min(1).max(256).optional(),
-    /** Id of that viewer, where names are not unique: control passes to another connection of the same id only. */
-    viewer_id: viewerId.optional(),
+    viewer: z
+      .string()
+      .min(1)
+      .max(256)
+      .optional()
+      .describe("Name of the viewer, shown to other viewers and written to the timeline; default: the session's user."),
+    viewer_id: viewerId
+      .optional()
+      .describe(
+        'Id of that viewer, where names are not unique: control passes to another connection of the same id only.',
+      ),
   })
   .meta({ id: 'LiveTokenRequest' });
 
 export const liveTokenAnswer = z
   .object({
-    token: z.string(),
+    token: z.string().describe('Token that opens one socket of the live view.'),
     role: liveRole,
     epoch,
-    /** The token opens one socket before then. */
-    expires_at: z.iso.datetime(),
+    expires_at: z.iso.datetime().describe('Time before which the socket must be opened.'),
   })
   .meta({ id: 'LiveTokenAnswer' });
 export type LiveTokenAnswer = z.infer<typeof liveTokenAnswer>;

@@ -33,34 +33,38 @@ function isAccepted(parse: () => unknown): boolean {
 
 /** Features of a lease's browser that pages see. A live lease keeps its own. */
 export const pageOptions = z.object({
-  /** CSS pixels of a page; default: 1920x1080. A recording stays 1920x1080. */
   viewport: z
     .strictObject({
-      width: z.int().min(VIEWPORT_LIMITS.widthMin).max(VIEWPORT_LIMITS.widthMax),
-      height: z.int().min(VIEWPORT_LIMITS.heightMin).max(VIEWPORT_LIMITS.heightMax),
+      width: z.int().min(VIEWPORT_LIMITS.widthMin).max(VIEWPORT_LIMITS.widthMax).describe('Width in CSS pixels.'),
+      height: z.int().min(VIEWPORT_LIMITS.heightMin).max(VIEWPORT_LIMITS.heightMax).describe('Height in CSS pixels.'),
     })
-    .optional(),
-  /** Language tag: `navigator.language`, `Accept-Language`, forms of numbers and dates; default: en-US. */
-  locale: locale.optional(),
-  /** Name of the IANA database; default: the runner's, UTC in its image. */
-  timezone: timezone.optional(),
-  /** `prefers-color-scheme`; default: light. */
-  color_scheme: z.enum(COLOR_SCHEMES).optional(),
-  /** Degrees, and metres of accuracy; sites are given it unless `permissions` leaves geolocation out. Default: none. */
+    .optional()
+    .describe('Size of a page in CSS pixels; default: 1920x1080. A recording stays 1920x1080.'),
+  locale: locale
+    .optional()
+    .describe('Language tag: `navigator.language`, `Accept-Language`, forms of numbers and dates; default: en-US.'),
+  timezone: timezone.optional().describe("Name of the IANA database; default: the runner's, UTC in its image."),
+  color_scheme: z.enum(COLOR_SCHEMES).optional().describe('`prefers-color-scheme`; default: light.'),
   geolocation: z
     .strictObject({
-      latitude: z.number().min(-90).max(90),
-      longitude: z.number().min(-180).max(180),
-      accuracy: z.number().min(0).max(1_000_000).optional(),
+      latitude: z.number().min(-90).max(90).describe('Degrees north.'),
+      longitude: z.number().min(-180).max(180).describe('Degrees east.'),
+      accuracy: z.number().min(0).max(1_000_000).optional().describe('Radius in metres.'),
     })
-    .optional(),
-  /** Follows the browser's own user agent, after a space, so that a site can tell this client from others. */
+    .optional()
+    .describe('Position that sites are given unless `permissions` leaves geolocation out. Default: none.'),
   user_agent_suffix: z
     .string()
     .max(128)
     .regex(/^[!-~]+( [!-~]+)*$/, 'must be visible ASCII such as ExampleAgent/1.0, with single spaces')
-    .optional(),
-  /** Permissions that every site has; all others are denied without a prompt. Default: clipboard-write. */
-  permissions: z.array(z.enum(PERMISSIONS)).max(PERMISSIONS.length).optional(),
+    .optional()
+    .describe(
+      "Text that follows the browser's own user agent, after a space, so that a site can tell this client from others.",
+    ),
+  permissions: z
+    .array(z.enum(PERMISSIONS))
+    .max(PERMISSIONS.length)
+    .optional()
+    .describe('Permissions that every site has; all others are denied without a prompt. Default: clipboard-write.'),
 });
 export type PageOptions = z.infer<typeof pageOptions>;

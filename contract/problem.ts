@@ -76,16 +76,29 @@ export const isApiProblem = (code: string): code is ApiProblemCode => Object.has
 /** RFC 9457 document. A 429 has `limit` and `active`. */
 export const problemSchema = z
   .object({
-    type: z.string(),
-    title: z.string(),
-    status: z.int(),
-    code: z.enum(Object.keys(API_PROBLEMS) as [ApiProblemCode, ...ApiProblemCode[]]),
-    detail: z.string(),
-    session_id: z.string().optional(),
-    retry_after_seconds: z.int().optional(),
-    limit: z.int().optional(),
-    active: z.int().optional(),
-    errors: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
+    type: z.string().describe('URI of the kind of problem; it ends with `code`.'),
+    title: z.string().describe('Summary of the kind of problem.'),
+    status: z.int().describe('HTTP status of the answer.'),
+    code: z
+      .enum(Object.keys(API_PROBLEMS) as [ApiProblemCode, ...ApiProblemCode[]])
+      .describe('Stable code for programs.'),
+    detail: z.string().describe('Explanation of this problem, and what to do.'),
+    session_id: z.string().optional().describe('Session that is meant, where there is one.'),
+    retry_after_seconds: z
+      .int()
+      .optional()
+      .describe('Seconds after which the same request may succeed, as in `Retry-After`.'),
+    limit: z.int().optional().describe('Limit that was reached, with a status of 429.'),
+    active: z.int().optional().describe('Number that counts towards `limit` now, with a status of 429.'),
+    errors: z
+      .array(
+        z.object({
+          path: z.string().describe('Path of the value in the request, such as `tools[2].when[0].value`.'),
+          message: z.string().describe('Condition that the value must meet.'),
+        }),
+      )
+      .optional()
+      .describe('Each value that is wrong in an invalid request.'),
   })
   .meta({ id: 'Problem' });
 export type Problem = z.infer<typeof problemSchema>;

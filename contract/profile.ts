@@ -61,27 +61,43 @@ export const profileState = z
     cookies: z
       .array(
         z.looseObject({
-          name: z.string(),
-          value: z.string(),
-          domain: z.string().min(1).max(255).refine(isStorable, { message: 'must be plain text' }),
-          path: z.string(),
-          /** Seconds since 1970; -1 for a session cookie. */
-          expires: z.number(),
-          httpOnly: z.boolean(),
-          secure: z.boolean(),
-          sameSite: z.enum(['Strict', 'Lax', 'None']),
+          name: z.string().describe('Name of the cookie.'),
+          value: z.string().describe('Value of the cookie.'),
+          domain: z
+            .string()
+            .min(1)
+            .max(255)
+            .refine(isStorable, { message: 'must be plain text' })
+            .describe('Domain of the cookie; with a leading dot, its subdomains too.'),
+          path: z.string().describe('Path below which it is sent.'),
+          expires: z.number().describe('Seconds since 1970; -1 for a session cookie.'),
+          httpOnly: z.boolean().describe('Whether scripts cannot read it.'),
+          secure: z.boolean().describe('Whether it is sent over https only.'),
+          sameSite: z.enum(['Strict', 'Lax', 'None']).describe('Requests from other sites with which it is sent.'),
         }),
       )
-      .max(20_000),
+      .max(20_000)
+      .describe('Cookies, session cookies too.'),
     origins: z
       .array(
         z.strictObject({
-          origin: webOrigin,
-          localStorage: z.array(z.strictObject({ name: z.string(), value: z.string() })),
-          indexedDB: z.array(z.record(z.string(), z.unknown())).optional(),
+          origin: webOrigin.describe('Origin of the site, e.g. `https://example.com`.'),
+          localStorage: z
+            .array(
+              z.strictObject({
+                name: z.string().describe('Key of the entry.'),
+                value: z.string().describe('Value of the entry.'),
+              }),
+            )
+            .describe('Entries of localStorage.'),
+          indexedDB: z
+            .array(z.record(z.string(), z.unknown()))
+            .optional()
+            .describe("Databases of IndexedDB, as Playwright's storage state has them; left out: none."),
         }),
       )
-      .max(1_000),
+      .max(1_000)
+      .describe('Storage of sites, by their origin.'),
   })
   .meta({ id: 'ProfileState' });
 export type ProfileState = z.infer<typeof profileState>;
@@ -98,53 +114,61 @@ const filePath = z
 /** The browser's own files in a complete profile: which they are, and the chunks that hold them one after the other. */
 export const profileFiles = z
   .strictObject({
-    /** Major version of the Chromium that wrote them. */
-    chromium: z.int().min(1),
+    chromium: z.int().min(1).describe('Major version of the Chromium that wrote the files.'),
     chunks: z
       .array(
         z.strictObject({
-          /** Name in the profile store. */
-          object: sha256,
-          /** Digest of the chunk's content. */
-          sha256,
-          bytes: z.int().min(1).max(PROFILE_LIMITS.chunkBytesMax),
+          object: sha256.describe('Name in the profile store.'),
+          sha256: sha256.describe("Digest of the chunk's content: SHA-256, hex."),
+          bytes: z.int().min(1).max(PROFILE_LIMITS.chunkBytesMax).describe('Size in bytes.'),
         }),
       )
-      .max(10_000),
-    /** `at`: where the file begins in the chunks. */
-    files: z.array(z.strictObject({ path: filePath, at: z.int().min(0), bytes: z.int().min(0) })).max(100_000),
+      .max(10_000)
+      .describe('Chunks that hold the files one after the other.'),
+    files: z
+      .array(
+        z.strictObject({
+          path: filePath.describe("Path below the browser's user data folder."),
+          at: z.int().min(0).describe('Byte at which the file begins in the chunks.'),
+          bytes: z.int().min(0).describe('Size in bytes.'),
+        }),
+      )
+      .max(100_000)
+      .describe('Files of the browser.'),
   })
   .meta({ id: 'ProfileFiles' });
 export type ProfileFiles = z.infer<typeof profileFiles>;
 
-/** Contents of one version; `files` null: it is light. `tabs` left out: no lease with tabs has saved it yet. */
+/** Contents of one version. */
 export const profileContent = z.object({
-  state: profileState,
-  files: profileFiles.nullable(),
-  tabs: savedTabs.optional(),
+  state: profileState.describe('Cookies, localStorage and IndexedDB.'),
+  files: profileFiles.nullable().describe("The browser's own files; null: the version is light."),
+  tabs: savedTabs.optional().describe('Saved tabs; left out: no lease with tabs has saved the profile yet.'),
 });
 export type ProfileContent = z.infer<typeof profileContent>;
 
-/** A domain with a cookie that scripts cannot read, which is how most sites keep a login. */
 export const profileDomain = z
   .object({
-    domain: z.string(),
-    /** When the last such cookie expires; null: it is a session cookie. */
-    expires_at: z.iso.datetime().nullable(),
-    /** Whether the login may still hold: the cookie has not expired. */
-    logged_in: z.boolean(),
+    domain: z.string().describe('Domain with a cookie that scripts cannot read, which is how most sites keep a login.'),
+    expires_at: z.iso
+      .datetime()
+      .nullable()
+      .describe('Time at which the last such cookie expires; null: it is a session cookie.'),
+    logged_in: z.boolean().describe('Whether the login may still hold: the cookie has not expired.'),
   })
   .meta({ id: 'ProfileDomain' });
 export type ProfileDomain = z.infer<typeof profileDomain>;
 
 const versionShape = {
-  version: profileVersionNumber,
-  form: z.enum(PROFILE_FORMS),
-  /** Bytes that it takes in the store, with those that it shares with other versions: compressed and encrypted. */
-  bytes: z.int(),
-  saved_at: z.iso.datetime(),
-  /** The lease that saved it; null: it was imported or restored. */
-  session_id: z.uuid().nullable(),
+  version: profileVersionNumber.describe('Number of the version.'),
+  form: z.enum(PROFILE_FORMS).describe("`complete`: it has the browser's own files too."),
+  bytes: z
+    .int()
+    .describe(
+      'Bytes that it takes in the store, with those that it shares with other versions: compressed and encrypted.',
+    ),
+  saved_at: z.iso.datetime().describe('Time of the save.'),
+  session_id: z.uuid().nullable().describe('Session whose lease saved it; null: it was imported or restored.'),
 };
 
 export const profileVersion = z.object(versionShape).meta({ id: 'ProfileVersion' });
@@ -153,42 +177,62 @@ export type ProfileVersion = z.infer<typeof profileVersion>;
 /** A profile as its user's platform sees it; nothing of its content but the domains. */
 export const profileSchema = z
   .object({
-    user_id: z.string(),
-    name: profileName,
-    /** The current one; 0: nothing was saved yet. */
-    version: profileVersionNumber,
-    /** Bytes of all versions that are kept. */
-    bytes: z.int(),
-    created_at: z.iso.datetime(),
-    last_used_at: z.iso.datetime(),
-    saved_at: z.iso.datetime().nullable(),
-    domains: z.array(profileDomain),
-    /** The live lease that may save it. */
-    writer_session_id: z.uuid().nullable(),
+    user_id: z.string().describe('User whose profile it is.'),
+    name: profileName.describe('Name among the profiles of its user.'),
+    version: profileVersionNumber.describe('Number of the current version; 0: nothing was saved yet.'),
+    bytes: z.int().describe('Bytes of all versions that are kept.'),
+    created_at: z.iso.datetime().describe('Time at which the profile was created.'),
+    last_used_at: z.iso.datetime().describe('Time of its last use by a lease.'),
+    saved_at: z.iso.datetime().nullable().describe('Time of the last save; null: nothing was saved yet.'),
+    domains: z.array(profileDomain).describe('Domains with a login.'),
+    writer_session_id: z.uuid().nullable().describe('Session whose live lease may save it; null: none.'),
   })
   .meta({ id: 'Profile' });
 export type Profile = z.infer<typeof profileSchema>;
 
-export const profileList = z.object({ profiles: z.array(profileSchema) }).meta({ id: 'ProfileList' });
+export const profileList = z
+  .object({ profiles: z.array(profileSchema).describe('Profiles by name.') })
+  .meta({ id: 'ProfileList' });
 
-/** One profile with the versions that are kept, newest first. */
 export const profileDetail = z
-  .object({ ...profileSchema.shape, versions: z.array(profileVersion) })
+  .object({
+    ...profileSchema.shape,
+    versions: z.array(profileVersion).describe('Versions that are kept, newest first.'),
+  })
   .meta({ id: 'ProfileDetail' });
 export type ProfileDetail = z.infer<typeof profileDetail>;
 
-/** Body of `POST …/restore`: a version that is kept; left out, the one before the current one. */
+/** Body of `POST …/restore`. */
 export const profileRestoreRequest = z
-  .strictObject({ version: profileVersionNumber.min(1).optional() })
+  .strictObject({
+    version: profileVersionNumber
+      .min(1)
+      .optional()
+      .describe('Version that is kept; left out: the one before the current one.'),
+  })
   .meta({ id: 'ProfileRestoreRequest' });
 
 /** Body of `POST …/check`: a page, and what it shows to who is logged in. */
 export const profileCheckRequest = z
   .strictObject({
-    url: z.url({ protocol: /^https?$/ }).max(2_048),
-    /** CSS, or another selector of Playwright's. */
-    selector: z.string().min(1).max(1_000).optional(),
-    text: z.string().min(1).max(1_000).optional(),
+    url: z
+      .url({ protocol: /^https?$/ })
+      .max(2_048)
+      .describe('Page that is opened.'),
+    selector: z
+      .string()
+      .min(1)
+      .max(1_000)
+      .optional()
+      .describe(
+        'Element that the page shows after a login: CSS, or another selector of Playwright. Either this or `text`.',
+      ),
+    text: z
+      .string()
+      .min(1)
+      .max(1_000)
+      .optional()
+      .describe('Text that the page shows after a login. Either this or `selector`.'),
   })
   .refine(({ selector, text }) => (selector === undefined) !== (text === undefined), {
     message: 'must have either a selector or a text',
@@ -199,42 +243,57 @@ export type ProfileCheckRequest = z.infer<typeof profileCheckRequest>;
 /** Whether a login of a profile still holds, as its site shows it. */
 export const profileCheck = z
   .object({
-    /** Null: the page was not shown. */
-    logged_in: z.boolean().nullable(),
-    /** Address of the browser at the end: a site may have sent it to its login. */
-    url: z.string(),
+    logged_in: z.boolean().nullable().describe('Whether the page showed it; null: the page was not shown.'),
+    url: z.string().describe('Address of the browser at the end: a site may have sent it to its login.'),
   })
   .meta({ id: 'ProfileCheck' });
 export type ProfileCheck = z.infer<typeof profileCheck>;
 
-/** Request of an agent for its lease, by a tool of its runner; `name` null: no profile. */
+/** Request of an agent for its lease, by a tool of its runner. */
 export const profileChoice = z.strictObject({
-  name: profileName.nullable(),
-  mode: z.enum(PROFILE_MODES).default('read-write'),
+  name: profileName.nullable().describe('Name of the profile; null: none.'),
+  mode: z.enum(PROFILE_MODES).default('read-write').describe('`read-write` saves the profile at the end of the lease.'),
 });
 export type ProfileChoice = z.infer<typeof profileChoice>;
 
-/** The state with which a runner starts; null: nothing was saved yet. */
-export const runnerProfile = z.object({ version: profileVersionNumber, content: profileContent.nullable() });
+/** The state with which a runner starts. */
+export const runnerProfile = z
+  .object({
+    version: profileVersionNumber.describe('Version that the lease starts with; 0: nothing was saved yet.'),
+    content: profileContent.nullable().describe('Content of that version; null: nothing was saved yet.'),
+  })
+  .meta({ id: 'RunnerProfile' });
 export type RunnerProfile = z.infer<typeof runnerProfile>;
 
-/** Body of `PUT /internal/runner-profile` (lease token): saves over this version, and over no other. */
+/** Body of `PUT /internal/runner-profile` (lease token). */
 export const profileSave = z
   .strictObject({
-    base_version: profileVersionNumber,
-    state: profileState,
-    files: profileFiles.nullable().default(null),
-    tabs: savedTabs.optional(),
+    base_version: profileVersionNumber.describe('Version over which it is saved, and over no other.'),
+    state: profileState.describe('Cookies, localStorage and IndexedDB.'),
+    files: profileFiles.nullable().default(null).describe("The browser's own files; null: the profile is light."),
+    tabs: savedTabs.optional().describe('Tabs of the saved version; left out: it has none.'),
   })
   .meta({ id: 'ProfileSave' });
 
-/** The version that holds what was saved; the one before, where nothing had changed. */
-export const profileSaved = z.object({ version: profileVersionNumber }).meta({ id: 'ProfileSaved' });
+export const profileSaved = z
+  .object({
+    version: profileVersionNumber.describe(
+      'Version that holds what was saved; the one before, where nothing had changed.',
+    ),
+  })
+  .meta({ id: 'ProfileSaved' });
 
-/** Chunks by their names in the profile store, in the order in which they came. */
-export const profileChunksStored = z.object({ objects: z.array(sha256) }).meta({ id: 'ProfileChunksStored' });
+export const profileChunksStored = z
+  .object({ objects: z.array(sha256).describe('Names in the profile store, in the order in which the chunks came.') })
+  .meta({ id: 'ProfileChunksStored' });
 
-/** Body of `POST /internal/runner-profile/chunks/read`: chunks that are wanted, one after the other. */
+/** Body of `POST /internal/runner-profile/chunks/read`. */
 export const profileChunksRequest = z
-  .strictObject({ objects: z.array(sha256).min(1).max(PROFILE_LIMITS.chunksAtOnceMax) })
+  .strictObject({
+    objects: z
+      .array(sha256)
+      .min(1)
+      .max(PROFILE_LIMITS.chunksAtOnceMax)
+      .describe('Names in the profile store of the chunks that are wanted.'),
+  })
   .meta({ id: 'ProfileChunksRequest' });

@@ -8,24 +8,36 @@ import { isStorable } from './storable.ts';
 export const ACTIVITY_REPORT_SECONDS = 15;
 export const ACTIVITY_URGENT_SECONDS = 30;
 
-/** Body of `POST /internal/runner-activity` (lease token): calls since the last report plus those still running. */
-export const activityReport = z.strictObject({ calls: z.int().min(0).max(1_000_000) }).meta({ id: 'ActivityReport' });
+/** Body of `POST /internal/runner-activity` (lease token). */
+export const activityReport = z
+  .strictObject({
+    calls: z
+      .int()
+      .min(0)
+      .max(1_000_000)
+      .describe('Calls since the last report plus those still running; a report of 0 does not renew.'),
+  })
+  .meta({ id: 'ActivityReport' });
 
-/**
- * Milliseconds left, counted from before the request was sent; at zero the runner closes. A report of no calls does
- * not renew.
- */
 export const activityAnswer = z
   .object({
-    remaining_ms: z.int(),
-    /** If it differs from the lease's, read the policy again at `GET /internal/runner-policy`. */
-    policy_version: z.string(),
-    /** Milliseconds for which the platform holds the lease yet; 0 once it has released it. A held browser is not frozen. */
-    held_ms: z.int(),
+    remaining_ms: z
+      .int()
+      .describe('Milliseconds left, counted from before the request was sent; at zero the runner closes.'),
+    policy_version: z
+      .string()
+      .describe(
+        "Version of the policy. If it differs from the lease's, read the policy again at `GET /internal/runner-policy`.",
+      ),
+    held_ms: z
+      .int()
+      .describe(
+        'Milliseconds for which the platform still holds the lease; 0 once it has released it. A held browser is not frozen.',
+      ),
   })
   .meta({ id: 'ActivityAnswer' });
 
-/** Event kinds that a runner may write; only the controller writes life-cycle kinds (`session.*`). */
+/** Event kinds that a runner may write. */
 export const RUNNER_EVENT_KINDS = [
   'tool.call',
   'login',
@@ -50,32 +62,35 @@ export const RUNNER_EVENT_KINDS = [
 const AGE_MS_MAX = 7 * 24 * 3_600_000;
 
 export const runnerEvent = z.strictObject({
-  /** Chosen by the runner; a repeated report is written once. */
-  id: z.uuid(),
-  kind: z.enum(RUNNER_EVENT_KINDS),
-  /** Milliseconds between the event and this report, by the runner's monotonic clock. */
-  age_ms: z.number().min(0).max(AGE_MS_MAX),
-  /** Already redacted. */
-  data: z.record(z.string(), z.unknown()),
+  id: z.uuid().describe('Id that the runner chooses; a repeated report is written once.'),
+  kind: z.enum(RUNNER_EVENT_KINDS).describe('Kind of the event. The controller writes most `session.*` kinds itself.'),
+  age_ms: z
+    .number()
+    .min(0)
+    .max(AGE_MS_MAX)
+    .describe("Milliseconds between the event and this report, by the runner's monotonic clock."),
+  data: z.record(z.string(), z.unknown()).describe('Details of the event, already redacted.'),
 });
 export type RunnerEvent = z.infer<typeof runnerEvent>;
 
 /** Body of `POST /internal/runner-events` (lease token; artifact token for events at the lease's end). */
-export const eventReport = z.strictObject({ events: z.array(runnerEvent).min(1).max(100) }).meta({ id: 'EventReport' });
+export const eventReport = z
+  .strictObject({ events: z.array(runnerEvent).min(1).max(100).describe('Events of the lease.') })
+  .meta({ id: 'EventReport' });
 
-/** Body of `POST /internal/runner-artifacts` (artifact token); idempotent by `name`. */
+/** Body of `POST /internal/runner-artifacts` (artifact token). */
 export const artifactReport = z
   .discriminatedUnion('state', [
     z.strictObject({
-      state: z.literal('stored'),
-      name: artifactName,
-      uri: z.string().max(2048).refine(isStorable),
-      bytes: z.int().min(0),
+      state: z.literal('stored').describe('The artifact is in the store.'),
+      name: artifactName.describe('Name of the artifact, unique within a lease; the report is idempotent by it.'),
+      uri: z.string().max(2048).refine(isStorable).describe('Address in the artifact store.'),
+      bytes: z.int().min(0).describe('Size in bytes.'),
     }),
     z.strictObject({
-      state: z.literal('lost'),
-      name: artifactName,
-      reason: z.string().min(1).max(1024).refine(isStorable),
+      state: z.literal('lost').describe('The artifact could not be stored.'),
+      name: artifactName.describe('Name of the artifact, unique within a lease; the report is idempotent by it.'),
+      reason: z.string().min(1).max(1024).refine(isStorable).describe('Reason for the loss.'),
     }),
   ])
   .meta({ id: 'ArtifactReport' });

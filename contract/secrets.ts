@@ -17,15 +17,19 @@ const totpSeed = z
 
 export const credentialSchema = z
   .strictObject({
-    username: secretText,
-    password: secretText,
-    /** B3: never leaves the controller; runners get the current code. */
-    totp: totpSeed.optional(),
-    /**
-     * Places where it may be filled: https addresses, of which the origin counts, or registrable domains. Without it, the policies and
-     * the site key decide.
-     */
-    url: z.union([credentialUrl, z.array(credentialUrl).min(1).max(64)]).optional(),
+    username: secretText.describe('Name of the login.'),
+    password: secretText.describe('Password of the login.'),
+    totp: totpSeed
+      .optional()
+      .describe(
+        'TOTP seed: base32 (RFC 4648) or an `otpauth://totp/` URI. It never leaves the controller; runners get the current code.',
+      ),
+    url: z
+      .union([credentialUrl, z.array(credentialUrl).min(1).max(64)])
+      .optional()
+      .describe(
+        'Places where it may be filled: https addresses, whose origin counts, or registrable domains. Left out: the policies and the site key decide.',
+      ),
   })
   .meta({ id: 'Credential' });
 export type Credential = z.infer<typeof credentialSchema>;
@@ -63,21 +67,28 @@ export const secretsOf = ({ credentials }: Pick<VaultDocument, 'credentials'>): 
 /** Whether two site keys have the same secret names (`a-b` and `a.b`), so that one's password could go where the other's is meant. */
 export const sameNames = (one: string, other: string): boolean => one !== other && envName(one) === envName(other);
 
-/** Site keys and secret names of a user, and where each credential is filled; never a value. */
 export const credentialList = z
   .object({
-    sites: z.array(
-      z.object({
-        site: z.string(),
-        secret_names: z.array(z.string()),
-        /** Its own url, if it has one. */
-        url: z.array(z.string()).optional(),
-        /** Https origins and registrable domains that the credential's url and the policies of deployment and user allow. */
-        filled_on: z.array(z.string()),
-        /** Why it is filled nowhere, and what to do; null where it is filled somewhere. */
-        problem: z.string().nullable(),
-      }),
-    ),
+    sites: z
+      .array(
+        z.object({
+          site: z.string().describe('Site key: the name of the credential.'),
+          secret_names: z
+            .array(z.string())
+            .describe('Names that an agent uses instead of the values; empty for a credential that cannot be used.'),
+          url: z.array(z.string()).optional().describe('Its own url, if it has one.'),
+          filled_on: z
+            .array(z.string())
+            .describe(
+              "Https origins and registrable domains that the credential's url and the policies of deployment and user allow.",
+            ),
+          problem: z
+            .string()
+            .nullable()
+            .describe('Reason why it is filled nowhere, and what to do; null where it is filled somewhere.'),
+        }),
+      )
+      .describe('Credentials of the user, by site key; never a value.'),
   })
   .meta({ id: 'CredentialList' });
 export type CredentialList = z.infer<typeof credentialList>;

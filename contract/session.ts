@@ -4,7 +4,7 @@ import { SNAPSHOTS, TOOLSETS } from './assignment.ts';
 import type { EventKind } from './event-kinds.ts';
 import { keepFiles } from './files.ts';
 import { HIBERNATE } from './hibernation.ts';
-import { epoch } from './lease-key.ts';
+import { epoch, runnerId, sessionId } from './lease-key.ts';
 import { KEEP_PAGES } from './page-names.ts';
 import { pageOptions } from './page-options.ts';
 import { PROFILE_FORMS, PROFILE_MODES, profileName } from './profile.ts';
@@ -44,6 +44,9 @@ export const foreignId = z
   .refine(text => text.isWellFormed(), { message: 'must be well-formed Unicode' })
   .refine(text => text !== '.' && text !== '..', { message: 'must not be . or ..' });
 
+export const userId = foreignId.describe('Id of the user, chosen by the platform.');
+const conversationId = foreignId.describe('Id of the conversation among those of its user, chosen by the platform.');
+
 const tagText = (max: number) =>
   z
     .string()
@@ -78,74 +81,123 @@ export type EndReason = (typeof END_REASONS)[number];
 /** Body of `POST /internal/browser-sessions/get-or-create` (O1). */
 export const getOrCreateRequest = z
   .strictObject({
-    user_id: foreignId,
-    conversation_id: foreignId,
-    ttl_seconds: z.int().min(LIMITS.ttlSecondsMin).max(LIMITS.ttlSecondsMax).default(LIMITS.ttlSecondsDefault),
-    record_video: z.boolean().default(true),
-    /** How long the call may wait for a browser; 0 answers at once. */
-    wait_seconds: z.number().min(0).max(LIMITS.waitSecondsMax).default(LIMITS.waitSecondsDefault),
-    /** Refuse with `credentials_not_configured` when the user has no credential. */
-    require_credentials: z.boolean().default(false),
-    /** False: the browser gets none of the user's credentials, and the secret store is not read. A live lease keeps its own. */
-    credentials: z.boolean().default(true),
-    tags: tagsSchema.optional(),
-    /**
-     * `url`: the answer's `mcp_url` holds the lease's token, and `mcp_headers` is empty, for clients that can be given an address only. It is
-     * a secret then. In this answer alone: the lease takes both.
-     */
-    mcp_auth: z.enum(['header', 'url']).default('header'),
-    /** The tools that the lease serves; default: the deployment's. A live lease keeps its own. */
-    toolset: z.enum(TOOLSETS).optional(),
-    /** Snapshot mode of results; default: the deployment's. A live lease keeps its own; a call may say otherwise. */
-    snapshot: z.enum(SNAPSHOTS).optional(),
-    /** Pages that are kept as artifacts; default: the deployment's. A live lease keeps its own. */
-    keep_pages: z.enum(KEEP_PAGES).optional(),
-    /** Uploads and downloads that stay after the session's end: none, all, or these names; default: the deployment's, `none` unless set. */
-    keep_files: keepFiles.optional(),
-    /**
-     * The profile that the browser starts with; null or left out: none. A live lease keeps its own, and a request that names
-     * another, or null, is refused with `profile_mismatch`, unless it switches.
-     */
-    profile: profileName.nullable().optional(),
-    /** `read-write` saves the profile at the end of the lease, and one lease at a time may have it so. */
-    profile_mode: z.enum(PROFILE_MODES).default('read-write'),
-    /** `complete` restores and saves the browser's own files too; a profile that is complete stays so. */
-    profile_form: z.enum(PROFILE_FORMS).default('light'),
-    /**
-     * Opens the tabs that are saved in the profile, with their sessionStorage, and saves those that are open with it. False: the tabs in
-     * the profile stay as they are. A live lease keeps its own.
-     */
-    profile_tabs: z.boolean().default(false),
-    /**
-     * D4: a live lease that has another profile, or none, is followed by one with this profile, in a new epoch on another browser: its
-     * tabs close, and its own profile is saved.
-     */
-    profile_switch: z.boolean().default(false),
-    /**
-     * When the session is hibernated, so that its tabs and logins come back with the next get-or-create: `node`, when the machine of its
-     * browser goes away; `expiry`, also when its lease would expire or be evicted; default: the deployment's, which is `never` unless set.
-     * A live lease keeps its own.
-     */
-    hibernate: z.enum(HIBERNATE).optional(),
+    user_id: userId,
+    conversation_id: conversationId,
+    ttl_seconds: z
+      .int()
+      .min(LIMITS.ttlSecondsMin)
+      .max(LIMITS.ttlSecondsMax)
+      .default(LIMITS.ttlSecondsDefault)
+      .describe('Seconds that the lease lives after its last use.'),
+    record_video: z.boolean().default(true).describe('Records a video of each tab. A live lease keeps its own.'),
+    wait_seconds: z
+      .number()
+      .min(0)
+      .max(LIMITS.waitSecondsMax)
+      .default(LIMITS.waitSecondsDefault)
+      .describe('Seconds that the call may wait for a browser; 0 answers at once.'),
+    require_credentials: z
+      .boolean()
+      .default(false)
+      .describe('Refuses with `credentials_not_configured` when the user has no credential.'),
+    credentials: z
+      .boolean()
+      .default(true)
+      .describe(
+        "False: the browser gets none of the user's credentials, and the secret store is not read. A live lease keeps its own.",
+      ),
+    tags: tagsSchema
+      .optional()
+      .describe(
+        'Labels of the session, by which sessions are listed and usage is counted: at most 16. Left out: a session keeps its own.',
+      ),
+    mcp_auth: z
+      .enum(['header', 'url'])
+      .default('header')
+      .describe(
+        "`header`: the lease's token is in `mcp_headers`. `url`: it is in `mcp_url`, which is then a secret, and `mcp_headers` is empty: for clients that take an address only. It changes this answer alone: the lease takes both.",
+      ),
+    toolset: z
+      .enum(TOOLSETS)
+      .optional()
+      .describe("Tools that the lease serves; default: the deployment's. A live lease keeps its own."),
+    snapshot: z
+      .enum(SNAPSHOTS)
+      .optional()
+      .describe(
+        "Snapshot mode of results; default: the deployment's. A live lease keeps its own; a call may say otherwise.",
+      ),
+    keep_pages: z
+      .enum(KEEP_PAGES)
+      .optional()
+      .describe("Pages that are kept as artifacts; default: the deployment's. A live lease keeps its own."),
+    keep_files: keepFiles
+      .optional()
+      .describe(
+        "Uploads and downloads that stay after the session's end: none, all, or these names; default: the deployment's, `none` unless set.",
+      ),
+    profile: profileName
+      .nullable()
+      .optional()
+      .describe(
+        'Name of the profile that the browser starts with; null or left out: none. A live lease keeps its own, and a request that names another, or null, is refused with `profile_mismatch`, unless it switches.',
+      ),
+    profile_mode: z
+      .enum(PROFILE_MODES)
+      .default('read-write')
+      .describe('`read-write` saves the profile at the end of the lease, and one lease at a time may have it so.'),
+    profile_form: z
+      .enum(PROFILE_FORMS)
+      .default('light')
+      .describe("`complete` restores and saves the browser's own files too; a profile that is complete stays so."),
+    profile_tabs: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Opens the tabs that are saved in the profile, with their sessionStorage, and saves those that are open with it. False: the tabs in the profile stay as they are. A live lease keeps its own.',
+      ),
+    profile_switch: z
+      .boolean()
+      .default(false)
+      .describe(
+        'A live lease that has another profile, or none, is followed by one with this profile, in a new epoch on another browser: its tabs close, and its own profile is saved.',
+      ),
+    hibernate: z
+      .enum(HIBERNATE)
+      .optional()
+      .describe(
+        "Time at which the session is hibernated, so that its tabs and logins come back with the next get-or-create: `node`, when the machine of its browser goes away; `expiry`, also when its lease would expire or be evicted; default: the deployment's, which is `never` unless set. A live lease keeps its own.",
+      ),
     ...pageOptions.shape,
   })
   .meta({ id: 'GetOrCreateRequest' });
 export type GetOrCreateRequest = z.infer<typeof getOrCreateRequest>;
 
+const expiresAt = z.iso
+  .datetime()
+  .describe('End of the lease unless it is used; every use moves it. Hibernated sessions are kept until then.');
+const endsAt = z.iso.datetime().describe('End of the lease at the latest, however much it is used.');
+
 /** Answer of get-or-create: 200 when `ready`, 202 with Retry-After when `starting`. */
 export const leaseAnswer = z
   .object({
-    session_id: z.uuid(),
-    status: z.enum(['starting', 'ready']),
+    session_id: sessionId,
+    status: z.enum(['starting', 'ready']).describe('`starting`: no browser serves the lease yet; repeat the request.'),
     epoch,
-    /** MCP endpoint (Streamable HTTP); null while `starting`. With `mcp_auth: "url"` it holds the lease's bearer token. */
-    mcp_url: z.string().nullable(),
-    /** Headers that an MCP client must send; they hold the lease's bearer token, unless `mcp_url` does. Null while `starting`. */
-    mcp_headers: z.record(z.string(), z.string()).nullable(),
-    /** When the lease ends unless it is used; every use moves it. */
-    expires_at: z.iso.datetime(),
-    /** When the lease ends at the latest (S4). */
-    ends_at: z.iso.datetime(),
+    mcp_url: z
+      .string()
+      .nullable()
+      .describe(
+        'MCP endpoint (Streamable HTTP); null while `starting`. With `mcp_auth: "url"` it holds the lease\'s bearer token.',
+      ),
+    mcp_headers: z
+      .record(z.string(), z.string())
+      .nullable()
+      .describe(
+        "Headers that an MCP client must send; they hold the lease's bearer token, unless `mcp_url` does. Null while `starting`.",
+      ),
+    expires_at: expiresAt,
+    ends_at: endsAt,
   })
   .meta({ id: 'Lease' });
 export type LeaseAnswer = z.infer<typeof leaseAnswer>;
@@ -153,55 +205,96 @@ export type LeaseAnswer = z.infer<typeof leaseAnswer>;
 /** A session as operators see it, without tokens. */
 export const sessionSchema = z
   .object({
-    session_id: z.uuid(),
-    user_id: z.string(),
-    conversation_id: z.string(),
-    status: z.enum(SESSION_STATES),
+    session_id: sessionId,
+    user_id: z.string().describe('User whose session it is.'),
+    conversation_id: z.string().describe('Conversation of the user whose session it is.'),
+    status: z
+      .enum(SESSION_STATES)
+      .describe('`ended` and `error` are final for the epoch: the next get-or-create starts a new one.'),
     epoch,
-    runner_id: z.uuid().nullable(),
-    provider: z.string(),
-    mcp_url: z.string().nullable(),
-    tags: tagsSchema,
-    record_video: z.boolean(),
-    ttl_seconds: z.int(),
-    created_at: z.iso.datetime(),
-    updated_at: z.iso.datetime(),
-    last_used_at: z.iso.datetime(),
-    expires_at: z.iso.datetime(),
-    ends_at: z.iso.datetime(),
-    archived_at: z.iso.datetime().nullable(),
-    /** When the platform released the lease; null while it is held. */
-    released_at: z.iso.datetime().nullable(),
-    ended_reason: z.enum(END_REASONS).nullable(),
-    /** The failure and what to do, when `status` is `error`. */
-    error: z.string().nullable(),
-    artifacts_prefix: z.string().nullable(),
+    runner_id: z.uuid().nullable().describe('Runner of the current epoch; null when it has none.'),
+    provider: z.string().describe('Provider of the runner: `kubernetes`, `local` or `kernel`.'),
+    mcp_url: z
+      .string()
+      .nullable()
+      .describe('MCP endpoint of the lease, without its token; null unless `status` is `ready`.'),
+    tags: tagsSchema.describe('Labels that the platform gave the session.'),
+    record_video: z.boolean().describe('Whether videos of its tabs are recorded.'),
+    ttl_seconds: z.int().describe('Seconds that the lease lives after its last use.'),
+    created_at: z.iso.datetime().describe('Time of the first get-or-create.'),
+    updated_at: z.iso.datetime().describe('Time of the last change of the session.'),
+    last_used_at: z.iso.datetime().describe('Time of the last use: get-or-create, heartbeat or activity of the agent.'),
+    expires_at: expiresAt,
+    ends_at: endsAt,
+    archived_at: z.iso.datetime().nullable().describe('Time at which the session was archived; null: it was not.'),
+    released_at: z.iso
+      .datetime()
+      .nullable()
+      .describe('Time at which the platform released the lease; null while it is held.'),
+    ended_reason: z.enum(END_REASONS).nullable().describe('Reason for which the lease ended; null unless it has.'),
+    error: z
+      .string()
+      .nullable()
+      .describe(
+        'Failure and what to do, when `status` is `error`, or when a hibernated session could not be restored; else null.',
+      ),
+    artifacts_prefix: z
+      .string()
+      .nullable()
+      .describe("Prefix of the lease's videos and files in the artifact store; null when it has none."),
   })
   .meta({ id: 'Session' });
 export type Session = z.infer<typeof sessionSchema>;
 
-/** Body of release (O25); any epoch but the current one is refused. */
-export const releaseRequest = z.strictObject({ epoch: epoch.optional() }).meta({ id: 'ReleaseRequest' });
+export const expectedEpoch = epoch.describe(
+  'Epoch of the lease that is meant: any but the current one is refused. Left out: the current one.',
+);
 
-/** Body of heartbeat (O2); any epoch but the current one is refused. */
-export const heartbeatRequest = z.strictObject({ epoch: epoch.optional() }).meta({ id: 'HeartbeatRequest' });
+/** Body of release (O25). */
+export const releaseRequest = z
+  .strictObject({
+    epoch: expectedEpoch.optional(),
+  })
+  .meta({ id: 'ReleaseRequest' });
+
+/** Body of heartbeat (O2). */
+export const heartbeatRequest = z
+  .strictObject({
+    epoch: expectedEpoch.optional(),
+  })
+  .meta({ id: 'HeartbeatRequest' });
 
 export const heartbeatAnswer = z
   .object({
-    /** Headers that an MCP client must send from now on, as those of get-or-create. */
-    mcp_headers: z.record(z.string(), z.string()).nullable().optional(),
-    session_id: z.uuid(),
-    /** `hibernated`: its browser is gone; get-or-create brings its tabs back. Its expiry does not move. */
-    status: z.enum(['starting', 'ready', 'hibernated']),
+    mcp_headers: z
+      .record(z.string(), z.string())
+      .nullable()
+      .optional()
+      .describe(
+        'Headers that an MCP client must send from now on, as those of get-or-create; null unless `status` is `ready`.',
+      ),
+    session_id: sessionId,
+    status: z
+      .enum(['starting', 'ready', 'hibernated'])
+      .describe('`hibernated`: its browser is gone; get-or-create brings its tabs back. Its expiry does not move.'),
     epoch,
-    expires_at: z.iso.datetime(),
-    ends_at: z.iso.datetime(),
-    last_used_at: z.iso.datetime(),
+    expires_at: expiresAt,
+    ends_at: endsAt,
+    last_used_at: z.iso
+      .datetime()
+      .describe('Time of the last use, which this heartbeat is unless the session is hibernated.'),
   })
   .meta({ id: 'HeartbeatAnswer' });
 export type HeartbeatAnswer = z.infer<typeof heartbeatAnswer>;
 
-const pageSize = z.coerce.number().int().min(1).max(LIMITS.pageSizeMax).default(LIMITS.pageSizeDefault);
+const nextCursor = z.string().nullable().describe('Value of `cursor` for the next page; null: there is none.');
+const pageSize = z.coerce
+  .number()
+  .int()
+  .min(1)
+  .max(LIMITS.pageSizeMax)
+  .default(LIMITS.pageSizeDefault)
+  .describe('Largest number of results.');
 
 /** `key:value` in a query; may be repeated, and then all must match. */
 export const tagFilter = z
@@ -223,72 +316,93 @@ export const tagFilter = z
 
 /** Query of `GET /internal/browser-sessions`. */
 export const listQuery = z.strictObject({
-  user_id: foreignId.optional(),
-  conversation_id: foreignId.optional(),
-  status: z.enum(SESSION_STATES).optional(),
-  tag: tagFilter.optional(),
-  archived: z.stringbool().default(false),
+  user_id: foreignId.optional().describe('Sessions of this user alone.'),
+  conversation_id: foreignId.optional().describe('Sessions of this conversation alone.'),
+  status: z.enum(SESSION_STATES).optional().describe('Sessions in this state alone.'),
+  tag: tagFilter
+    .optional()
+    .describe('Sessions with this tag, as `key:value`; may be repeated, and then all must match.'),
+  archived: z.stringbool().default(false).describe('Lists archived sessions too.'),
   limit: pageSize,
-  cursor: z.string().max(512).optional(),
+  cursor: z.string().max(512).optional().describe('Place to go on from: `next_cursor` of the page before.'),
 });
 export type ListQuery = z.infer<typeof listQuery>;
 
 export const sessionPage = z
-  .object({ sessions: z.array(sessionSchema), next_cursor: z.string().nullable() })
+  .object({
+    sessions: z.array(sessionSchema).describe('Sessions, newest first.'),
+    next_cursor: nextCursor,
+  })
   .meta({ id: 'SessionPage' });
 export type SessionPage = z.infer<typeof sessionPage>;
 
 /** One event of a session's timeline. `data` is redacted before it is written. */
 export const eventSchema = z
   .object({
-    id: z.string(),
-    session_id: z.uuid(),
+    id: z.string().describe('Id of the event.'),
+    session_id: sessionId,
     epoch,
-    at: z.iso.datetime(),
-    /** A string on the wire, since a newer release may write more kinds; a kind that no release knows does not compile. */
-    kind: z.string() as unknown as z.ZodType<EventKind>,
-    data: z.record(z.string(), z.unknown()),
+    at: z.iso.datetime().describe('Time of the event.'),
+    // a kind that no release knows does not compile
+    kind: z
+      .string()
+      .describe(
+        'Kind of the event, e.g. `tool.call`. Newer releases may write more kinds.',
+      ) as unknown as z.ZodType<EventKind>,
+    data: z
+      .record(z.string(), z.unknown())
+      .describe('Details of the event, by its kind; redacted before they are written.'),
   })
   .meta({ id: 'SessionEvent' });
 export type SessionEvent = z.infer<typeof eventSchema>;
 
 export const eventQuery = z.strictObject({
   limit: pageSize,
-  cursor: z.string().max(64).optional(),
-  /** Events with this code alone: refused and failed tool calls, and what the egress proxy denied. */
+  cursor: z.string().max(64).optional().describe('Place to go on from: `next_cursor` of the page before.'),
   code: z
     .string()
     .regex(/^[a-z_]{1,64}$/, 'must be a code such as policy_blocked')
-    .optional(),
+    .optional()
+    .describe('Events with this code alone: refused and failed tool calls, and requests that the egress proxy denied.'),
 });
 export type EventQuery = z.infer<typeof eventQuery>;
 
 export const eventPage = z
-  .object({ events: z.array(eventSchema), next_cursor: z.string().nullable() })
+  .object({
+    events: z.array(eventSchema).describe('Events of the timeline, oldest first.'),
+    next_cursor: nextCursor,
+  })
   .meta({ id: 'EventPage' });
 export type EventPage = z.infer<typeof eventPage>;
 
 /** A video, a file or a page of the session: stored, lost with a reason, or past its retention. */
 export const artifactSchema = z
   .object({
-    id: z.uuid(),
-    session_id: z.uuid(),
+    id: z.uuid().describe('Id of the artifact.'),
+    session_id: sessionId,
     epoch,
-    runner_id: z.uuid(),
-    kind: z.enum(ARTIFACT_KINDS),
-    /** e.g. `tab-001.webm`, `downloads/report.pdf`, `pages/last.jpg`. */
-    name: z.string(),
-    state: z.enum(['stored', 'lost', 'expired']),
-    /** `file://` or `s3://`; null when lost. */
-    uri: z.string().nullable(),
-    bytes: z.int().nullable(),
-    reason: z.string().nullable(),
-    created_at: z.iso.datetime(),
+    runner_id: runnerId,
+    kind: z.enum(ARTIFACT_KINDS).describe('A video of a tab, a file of the session, or a kept page.'),
+    name: z.string().describe('Name within the lease, e.g. `tab-001.webm`, `downloads/report.pdf`, `pages/last.jpg`.'),
+    state: z
+      .enum(['stored', 'lost', 'expired'])
+      .describe('`lost`: it could not be stored. `expired`: its retention is over.'),
+    uri: z
+      .string()
+      .nullable()
+      .describe(
+        'Address in the artifact store, `file://` or `s3://`; null when lost, and for a file whose session has ended.',
+      ),
+    bytes: z.int().nullable().describe('Size in bytes; null when lost.'),
+    reason: z.string().nullable().describe('Reason for which it is lost or expired; null when stored.'),
+    created_at: z.iso.datetime().describe('Time at which it was reported.'),
   })
   .meta({ id: 'Artifact' });
 export type Artifact = z.infer<typeof artifactSchema>;
 
-export const artifactList = z.object({ artifacts: z.array(artifactSchema) }).meta({ id: 'ArtifactList' });
+export const artifactList = z
+  .object({ artifacts: z.array(artifactSchema).describe('Artifacts of all leases of the session.') })
+  .meta({ id: 'ArtifactList' });
 
 /**
  * Five minutes: the AWS SDK asks for new credentials when the old ones end within that time, so no URL outlives those that signed it.
@@ -298,9 +412,16 @@ const URL_SECONDS_MAX = 300;
 
 /** Body of `POST .../artifacts/{artifact_id}/url`. */
 export const artifactUrlRequest = z
-  .strictObject({ ttl_seconds: z.int().min(1).max(URL_SECONDS_MAX).default(60) })
+  .strictObject({
+    ttl_seconds: z.int().min(1).max(URL_SECONDS_MAX).default(60).describe('Seconds for which the URL is valid.'),
+  })
   .meta({ id: 'ArtifactUrlRequest' });
 
 /** The URL reads the artifact without a token until then: it is a secret. */
-export const artifactUrlAnswer = z.object({ url: z.url(), expires_at: z.iso.datetime() }).meta({ id: 'ArtifactUrl' });
+export const artifactUrlAnswer = z
+  .object({
+    url: z.url().describe('Address that reads the artifact without a token: it is a secret.'),
+    expires_at: z.iso.datetime().describe('Time at which the URL stops working.'),
+  })
+  .meta({ id: 'ArtifactUrl' });
 export type ArtifactUrl = z.infer<typeof artifactUrlAnswer>;

@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import { foreignId, LIMITS, tagFilter, tagKey } from './session.ts';
 
-/** Usage is counted by user, or by the values of one tag: `tag:team`. */
 const grouping = z
   .string()
   .refine(by => by === 'user' || (by.startsWith('tag:') && tagKey.safeParse(by.slice(4)).success), {
@@ -18,38 +17,50 @@ const time = z.iso
 
 /** Query of `GET /internal/usage` (B7). */
 export const usageQuery = z.strictObject({
-  by: grouping.default('user'),
-  user_id: foreignId.optional(),
-  tag: tagFilter.optional(),
-  /** Inclusive; default: 30 days before `until`. */
-  since: time.optional(),
-  /** Exclusive; default, and at the latest: now. */
-  until: time.optional(),
-  limit: z.coerce.number().int().min(1).max(LIMITS.pageSizeMax).default(LIMITS.pageSizeDefault),
+  by: grouping.default('user').describe('Grouping: `user`, or `tag:` and the key of a tag, such as `tag:team`.'),
+  user_id: foreignId.optional().describe('Usage of this user alone.'),
+  tag: tagFilter
+    .optional()
+    .describe('Usage of sessions with this tag, as `key:value`; may be repeated, and then all must match.'),
+  since: time.optional().describe('Start of the period, inclusive; default: 30 days before `until`.'),
+  until: time.optional().describe('End of the period, exclusive; default, and at the latest: now.'),
+  limit: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(LIMITS.pageSizeMax)
+    .default(LIMITS.pageSizeDefault)
+    .describe('Largest number of groups.'),
 });
 export type UsageQuery = z.infer<typeof usageQuery>;
 
 const amounts = {
-  /** Sessions that had a lease in the period. */
-  sessions: z.int(),
-  leases: z.int(),
-  /** Each lease counts by its part of the period. */
-  lease_seconds: z.number(),
-  /** Videos, files and pages that were stored in the period, also those that have expired since. */
-  artifacts: z.int(),
-  artifact_bytes: z.int(),
+  sessions: z.int().describe('Sessions that had a lease in the period.'),
+  leases: z.int().describe('Leases that ran in the period.'),
+  lease_seconds: z.number().describe('Seconds of all leases; each counts by its part of the period.'),
+  artifacts: z
+    .int()
+    .describe('Videos, files and pages that were stored in the period, also those that have expired since.'),
+  artifact_bytes: z.int().describe('Bytes of these artifacts.'),
 };
 
-/** Answer of `GET /internal/usage`: those with the most lease seconds first. */
+/** Answer of `GET /internal/usage`. */
 export const usageReport = z
   .object({
-    since: z.iso.datetime(),
-    until: z.iso.datetime(),
-    by: z.string(),
-    /** `name`: the user, or the value of the tag; null for sessions without it. */
-    usage: z.array(z.object({ name: z.string().nullable(), ...amounts }).meta({ id: 'Usage' })),
-    /** Total of all, those beyond `limit` included. */
-    total: z.object(amounts).meta({ id: 'UsageTotal' }),
+    since: z.iso.datetime().describe('Start of the period, inclusive.'),
+    until: z.iso.datetime().describe('End of the period, exclusive.'),
+    by: z.string().describe('Grouping of the request.'),
+    usage: z
+      .array(
+        z
+          .object({
+            name: z.string().nullable().describe('User, or value of the tag; null for sessions without it.'),
+            ...amounts,
+          })
+          .meta({ id: 'Usage' }),
+      )
+      .describe('Usage of each group, most lease seconds first.'),
+    total: z.object(amounts).meta({ id: 'UsageTotal' }).describe('Total of all groups, those beyond `limit` included.'),
   })
   .meta({ id: 'UsageReport' });
 export type UsageReport = z.infer<typeof usageReport>;

@@ -8,10 +8,6 @@ const regexText = z.string().min(1).max(PATTERN_CHARS_MAX);
 const scalar = z.union([z.string().max(10_000), z.number(), z.boolean()]);
 const text = z.string().min(1).max(10_000);
 
-/**
- * Path of the value in the call's arguments: names joined by dots, `*` for every element (`fields.*.value`).
- * Values below the path count too.
- */
 const argumentPath = z
   .string()
   .max(256)
@@ -21,12 +17,19 @@ const argumentPath = z
   );
 
 const conditionOn = <O extends string, V extends z.ZodType>(operator: O, value: V) =>
-  z.strictObject({ path: argumentPath, operator: z.literal(operator), value });
+  z.strictObject({
+    path: argumentPath.describe(
+      'Path of the value in the arguments of the call: names joined by dots, `*` for every element (`fields.*.value`). Values below the path count too.',
+    ),
+    operator: z
+      .literal(operator)
+      .describe(
+        'Comparison. A `not` operator is the exact opposite of its twin: it holds for an argument that is absent.',
+      ),
+    value: value.describe('Value, pattern or list with which the argument is compared.'),
+  });
 
-/**
- * A test of one argument. A `not` operator is the exact opposite of its twin: it holds for an argument that is
- * absent.
- */
+/** A test of one argument. */
 export const condition = z
   .discriminatedUnion('operator', [
     conditionOn('regex', regexText),

@@ -6,29 +6,28 @@ import { credentialRules } from './credentials.ts';
 import { patternFaults } from './pattern-faults.ts';
 import { POLICY_LAYERS, type PolicyLayer, siteRules } from './sites.ts';
 
-/** A tool's name, `*` standing for any run of characters. */
 const toolPattern = z
   .string()
   .regex(/^[A-Za-z0-9_.*/-]{1,128}$/, 'must be a tool name such as browser_navigate, or a pattern such as browser_*');
 
-/**
- * - `block_always`: refused, even if a rule of any layer allows it.
- * - `allow`: allowed; while the context holds untrusted content only if `defaults.untrustedContext` lets it.
- * - `allow_when_context_is_untrusted`: allowed, with or without untrusted content in the context.
- */
 export const TOOL_ACTIONS = ['allow', 'block_always', 'allow_when_context_is_untrusted'] as const;
 export type ToolAction = (typeof TOOL_ACTIONS)[number];
 
 export const toolRule = z
   .strictObject({
-    tools: z.array(toolPattern).min(1).max(100),
-    /** Exceptions to `tools`. */
-    except: z.array(toolPattern).max(100).optional(),
-    /** All must hold; no condition holds always. Write two rules for "or". */
-    when: z.array(condition).max(20).default([]),
-    action: z.enum(TOOL_ACTIONS),
-    /** Shown to the agent when the rule decides. */
-    reason: z.string().min(1).max(500).optional(),
+    tools: z.array(toolPattern).min(1).max(100).describe('Names of tools, `*` standing for any run of characters.'),
+    except: z.array(toolPattern).max(100).optional().describe('Exceptions to `tools`.'),
+    when: z
+      .array(condition)
+      .max(20)
+      .default([])
+      .describe('Conditions that must all hold; no condition holds always. Write two rules for "or".'),
+    action: z
+      .enum(TOOL_ACTIONS)
+      .describe(
+        '`block_always`: refused, even if a rule of any layer allows it. `allow`: allowed; while the context holds untrusted content only if `defaults.untrustedContext` lets it. `allow_when_context_is_untrusted`: allowed, with or without untrusted content in the context.',
+      ),
+    reason: z.string().min(1).max(500).optional().describe('Text shown to the agent when the rule decides.'),
   })
   .meta({ id: 'ToolRule' });
 export type ToolRule = z.infer<typeof toolRule>;
@@ -42,22 +41,30 @@ const BESIDE_OTHER_FAULTS = {
 /** Rights of a session; stored per deployment, per user and per session. */
 export const policyDocument = z
   .strictObject({
-    $schema: z.string().max(500).optional(),
-    version: z.literal(1),
-    tools: z.array(toolRule).max(500).default([]),
-    sites: siteRules.default({}),
-    credentials: credentialRules.default({}),
+    $schema: z.string().max(500).optional().describe('Address of the JSON Schema, for editors; ignored.'),
+    version: z.literal(1).describe('Version of the format.'),
+    tools: z.array(toolRule).max(500).default([]).describe('Rules for calls of tools.'),
+    sites: siteRules
+      .default({})
+      .describe('Sites that may be reached. Every layer that has rules must agree: none can open what another closes.'),
+    credentials: credentialRules
+      .default({})
+      .describe('Places where the credential of each site key may be filled: https origins and registrable domains.'),
     defaults: z
       .strictObject({
-        /** For calls that no rule of any layer matches. */
-        tools: z.enum(['allow', 'block_always']).optional(),
-        /**
-         * Whether plain `allow` is enough once untrusted web content is in the context; one layer's `block` is
-         * enough.
-         */
-        untrustedContext: z.enum(['allow', 'block']).optional(),
+        tools: z
+          .enum(['allow', 'block_always'])
+          .optional()
+          .describe('Decision for calls that no rule of any layer matches.'),
+        untrustedContext: z
+          .enum(['allow', 'block'])
+          .optional()
+          .describe(
+            'Whether plain `allow` is enough once untrusted web content is in the context; one `block` of any layer closes it.',
+          ),
       })
-      .default({}),
+      .default({})
+      .describe('Decisions where no rule decides.'),
   })
   .superRefine(({ tools }, context) => {
     const patterns = tools.flatMap(({ when }, i) =>
@@ -92,11 +99,18 @@ export interface LayeredPolicy {
   readonly policy: PolicyDocument;
 }
 
-/** The policy of a lease: every layer that is set, widest first. `version` changes whenever any of them does. */
+/** The policy of a lease. */
 export const effectivePolicy = z
   .object({
-    version: z.string(),
-    layers: z.array(z.object({ layer: z.enum(POLICY_LAYERS), policy: policyDocument })),
+    version: z.string().describe('Version that changes whenever any layer does.'),
+    layers: z
+      .array(
+        z.object({
+          layer: z.enum(POLICY_LAYERS).describe('Scope of the policy.'),
+          policy: policyDocument.describe('Policy of the layer.'),
+        }),
+      )
+      .describe('Layers that are set, widest first.'),
   })
   .meta({ id: 'EffectivePolicy' });
 export type EffectivePolicy = z.infer<typeof effectivePolicy>;

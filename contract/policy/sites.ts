@@ -8,17 +8,25 @@ export type PolicyLayer = (typeof POLICY_LAYERS)[number];
 /** Ports that are open while no layer names any. */
 export const DEFAULT_PORTS = [80, 443] as const;
 
-/** Which sites may be reached. Every layer that has rules must agree: none can open what another closes. */
 export const siteRules = z
   .strictObject({
-    /** If present, only hosts that it covers may be reached; an empty list closes everything. */
-    allow: z.array(hostPattern).max(1000).optional(),
-    /** Never reached, even if a layer allows them. */
-    deny: z.array(hostPattern).max(1000).optional(),
-    /** Refuses http:// and ws://; a tunnel must carry TLS. */
-    httpsOnly: z.boolean().optional(),
-    /** Ports that may be reached; 80 and 443 when no layer names any. */
-    ports: z.array(z.int().min(1).max(65_535)).min(1).max(64).optional(),
+    allow: z
+      .array(hostPattern)
+      .max(1000)
+      .optional()
+      .describe('If present, only hosts that it covers may be reached; an empty list closes everything.'),
+    deny: z
+      .array(hostPattern)
+      .max(1000)
+      .optional()
+      .describe('Hosts that are never reached, even if a layer allows them.'),
+    httpsOnly: z.boolean().optional().describe('Refuses http:// and ws://; a tunnel must carry TLS.'),
+    ports: z
+      .array(z.int().min(1).max(65_535))
+      .min(1)
+      .max(64)
+      .optional()
+      .describe('Ports that may be reached; 80 and 443 when no layer names any.'),
   })
   .meta({ id: 'SiteRules' });
 export type SiteRules = z.infer<typeof siteRules>;

@@ -76,7 +76,7 @@ export const agentProfileRoutes: FastifyPluginAsyncZod<AgentProfileRoutes> = asy
       schema: {
         operationId: 'restoreLeaseProfile',
         summary: "Makes an older version of one of the user's profiles the current one, for the agent of a lease",
-        params: z.object({ name: profileName }),
+        params: z.object({ name: profileName.describe('Name of the profile among those of its user.') }),
         body: profileRestoreRequest,
         response: { 200: profileSaved },
       },

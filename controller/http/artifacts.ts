@@ -1,6 +1,7 @@
 import { posix } from 'node:path';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import * as z from 'zod';
+import { sessionId } from '../../contract/lease-key.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import { type Artifact, artifactList, artifactUrlAnswer, artifactUrlRequest } from '../../contract/session.ts';
 import { mimeTypeOf } from '../../http/mime-type.ts';
@@ -24,7 +25,7 @@ const BYTES = { 'video/webm': { schema: z.any() }, 'application/octet-stream': {
 /** S1: the videos, files and kept pages of a session, and their bytes. */
 export const artifactRoutes: FastifyPluginAsyncZod<ArtifactRoutes> = async (app, parts) => {
   const { serviceKey, directory, artifacts } = parts;
-  const params = z.object({ session_id: z.uuid(), artifact_id: z.uuid() });
+  const params = z.object({ session_id: sessionId, artifact_id: z.uuid().describe('Id of the artifact.') });
   app.addHook('onRoute', describeRoutes('service'));
   app.decorateRequest('userId', null);
   app.addHook('onRequest', serviceOnly(serviceKey));
@@ -55,7 +56,7 @@ export const artifactRoutes: FastifyPluginAsyncZod<ArtifactRoutes> = async (app,
       schema: {
         operationId: 'listSessionArtifacts',
         summary: "The session's artifacts: stored, or lost with the reason",
-        params: z.object({ session_id: z.uuid() }),
+        params: z.object({ session_id: sessionId }),
         response: { 200: artifactList },
       },
     },

@@ -12,13 +12,16 @@ import {
   urlTargets,
   type VaultDocument,
 } from '../../contract/secrets.ts';
-import { foreignId } from '../../contract/session.ts';
+import { userId } from '../../contract/session.ts';
 import type { SecretStore } from '../ports/secrets.ts';
 import type { Policies } from '../store/policies.ts';
 import { requireTokenUser, serviceOnly } from './bearer.ts';
 import { describeRoutes } from './describe.ts';
 
-const site = z.object({ user_id: foreignId, site: siteKey });
+const site = z.object({
+  user_id: userId,
+  site: siteKey.describe('Site key: the name of the credential, the prefix of its secret names.'),
+});
 
 export interface CredentialRoutes {
   serviceKey: Uint8Array;
@@ -49,7 +52,7 @@ export const credentialRoutes: FastifyPluginAsyncZod<CredentialRoutes> = async (
       schema: {
         operationId: 'listCredentials',
         summary: 'Sites with a stored credential, the names an agent uses, and where it is filled; never a value',
-        params: z.object({ user_id: foreignId }),
+        params: z.object({ user_id: userId }),
         response: { 200: credentialList },
       },
     },

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import * as z from 'zod';
 import { fileList, fileName, sessionFile } from '../../contract/files.ts';
+import { sessionId } from '../../contract/lease-key.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import { type FileParts, listSessionFiles, putFile, readSessionFile } from '../lease/files.ts';
 import { serviceOnly } from './bearer.ts';
@@ -14,8 +15,8 @@ export interface FileRoutes extends FileParts {
 
 /** Streams: nothing is serialized by this schema. */
 const BYTES = { 'application/octet-stream': { schema: z.any() } };
-const params = z.object({ session_id: z.uuid() });
-const namedParams = params.extend({ name: fileName });
+const params = z.object({ session_id: sessionId });
+const namedParams = params.extend({ name: fileName.describe('Name of the file within its session.') });
 
 /** B1: files for a session's browser, and what it downloaded; after the lease's end from the artifact store. */
 export const fileRoutes: FastifyPluginAsyncZod<FileRoutes> = async (app, { serviceKey, ...parts }) => {

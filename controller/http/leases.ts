@@ -1,9 +1,10 @@
 import type { FastifyReply } from 'fastify';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import * as z from 'zod';
-import { epoch } from '../../contract/lease-key.ts';
+import { sessionId } from '../../contract/lease-key.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import {
+  expectedEpoch,
   getOrCreateRequest,
   type HeartbeatAnswer,
   heartbeatAnswer,
@@ -41,7 +42,15 @@ function hungUp(reply: FastifyReply): AbortSignal {
   return left.signal;
 }
 
-const params = z.object({ session_id: z.uuid() });
+const params = z.object({ session_id: sessionId });
+// a pipe is described by its input, which says nothing yet
+const endQuery = z.strictObject({
+  epoch: z.coerce
+    .number()
+    .pipe(expectedEpoch)
+    .optional()
+    .meta({ ...expectedEpoch.meta() }),
+});
 
 /** O1, O2, O3: leases for the platform. */
 export const leaseRoutes: FastifyPluginAsyncZod<LeaseRoutes> = async (app, parts) => {
@@ -123,7 +132,7 @@ export const leaseRoutes: FastifyPluginAsyncZod<LeaseRoutes> = async (app, parts
         operationId: 'endSession',
         summary: 'Ends the lease: once answered, no agent is served; repeating it changes nothing',
         params,
-        querystring: z.strictObject({ epoch: z.coerce.number().pipe(epoch).optional() }),
+        querystring: endQuery,
         response: { 200: sessionSchema },
       },
     },

@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import * as z from 'zod';
+import { sessionId } from '../../contract/lease-key.ts';
 import { liveTokenAnswer, liveTokenRequest } from '../../contract/live.ts';
 import type { Keys } from '../lease/assignment-tokens.ts';
 import { liveRunner } from '../lease/live-runner.ts';
@@ -26,7 +27,7 @@ export const liveRoutes: FastifyPluginAsyncZod<LiveRoutes> = async (app, { servi
       schema: {
         operationId: 'createLiveToken',
         summary: 'A token that opens one live view of the running browser, within a minute',
-        params: z.object({ session_id: z.uuid() }),
+        params: z.object({ session_id: sessionId }),
         body: liveTokenRequest.nullish(), // Fastify validates a missing body as null
         response: { 200: liveTokenAnswer },
       },

@@ -1,8 +1,9 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import * as z from 'zod';
+import { sessionId } from '../../contract/lease-key.ts';
 import { effectivePolicy } from '../../contract/policy/document.ts';
 import { OmicronError } from '../../contract/problem.ts';
-import { foreignId } from '../../contract/session.ts';
+import { userId } from '../../contract/session.ts';
 import type { ChangeSignal } from '../lease/changes.ts';
 import type { ProviderCapabilities } from '../ports/runners.ts';
 import type { Directory } from '../store/directory.ts';
@@ -29,7 +30,7 @@ export const policyRoutes: FastifyPluginAsyncZod<PolicyRoutes> = async (app, par
   app.decorateRequest('userId', null);
   app.addHook('onRequest', serviceOnly(parts.serviceKey));
 
-  const params = z.object({ session_id: z.uuid() });
+  const params = z.object({ session_id: sessionId });
   const found = async (id: string, userId: string | null) => {
     const session = await directory.session(id, userId);
     if (!session) throw sessionNotFound();
@@ -49,7 +50,7 @@ export const policyRoutes: FastifyPluginAsyncZod<PolicyRoutes> = async (app, par
   });
   const user = policyLayerRoutes({
     layer: 'user',
-    params: z.object({ user_id: foreignId }),
+    params: z.object({ user_id: userId }),
     subjectOf({ user_id }, userId) {
       requireTokenUser({ userId }, user_id);
       return user_id;

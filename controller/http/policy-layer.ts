@@ -14,7 +14,9 @@ const bodyAsItIs: FastifySchemaCompiler<unknown> = part =>
     ? value => ({ value })
     : validatorCompiler({ ...part, schema: part.schema as z.core.$ZodType }); // every schema here is
 
-const answer = z.object({ policy: policyDocument.nullable() }).meta({ id: 'PolicyAnswer' });
+const answer = z
+  .object({ policy: policyDocument.nullable().describe('Policy of the layer; null: none is set.') })
+  .meta({ id: 'PolicyAnswer' });
 
 export interface PolicyLayerParts<Params extends z.ZodObject> {
   layer: PolicyLayer;

@@ -12,7 +12,7 @@ import {
   profileSaved,
   profileState,
 } from '../../contract/profile.ts';
-import { foreignId } from '../../contract/session.ts';
+import { userId } from '../../contract/session.ts';
 import { saveProfileToken } from '../lease/assignment-tokens.ts';
 import { type CheckLoginParts, checkProfileLogin } from '../lease/check-login.ts';
 import { liveRunner } from '../lease/live-runner.ts';
@@ -34,8 +34,11 @@ const SAVE_MS = 65_000;
 /** JSON around the state. */
 export const STATE_BODY_BYTES_MAX = PROFILE_LIMITS.stateBytesMax + 1024;
 
-const ofUser = z.object({ user_id: foreignId });
-const ofProfile = z.object({ user_id: foreignId, name: profileName });
+const ofUser = z.object({ user_id: userId });
+const ofProfile = z.object({
+  user_id: userId,
+  name: profileName.describe('Name of the profile among those of its user.'),
+});
 
 /** The profiles of a user. Their content leaves by `export` alone. */
 export const profileRoutes: FastifyPluginAsyncZod<ProfileRoutes> = async (app, parts) => {

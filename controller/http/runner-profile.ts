@@ -121,7 +121,12 @@ export const runnerProfileRoutes: FastifyPluginAsyncZod<RunnerProfileRoutes> = a
           "Stores chunks of the browser's files, for a save over this version: all of them, or none is acknowledged",
         description:
           'The body is a list of the chunks as JSON (`[{"sha256": "...", "bytes": 1}]`), a newline, and their bytes, one after the other.',
-        querystring: z.object({ base_version: z.coerce.number().pipe(profileVersionNumber) }),
+        querystring: z.object({
+          base_version: z.coerce
+            .number()
+            .pipe(profileVersionNumber)
+            .describe('Version over which the profile will be saved.'),
+        }),
         consumes: [BYTES],
         response: { 200: profileChunksStored },
       },

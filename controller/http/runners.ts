@@ -48,7 +48,12 @@ export const runnerRoutes: FastifyPluginAsyncZod<RunnerRoutes> = async (app, par
       schema: {
         operationId: 'redeemSecrets',
         summary: 'Hands the secrets of one lease to its runner, once; again with the same idempotency key',
-        headers: z.object({ 'idempotency-key': z.uuid().optional() }),
+        headers: z.object({
+          'idempotency-key': z
+            .uuid()
+            .optional()
+            .describe('Key of the redemption: repeated with it, it gets the same answer.'),
+        }),
         response: { 200: redeemAnswer },
       },
     },
@@ -160,7 +165,7 @@ export const runnerRoutes: FastifyPluginAsyncZod<RunnerRoutes> = async (app, par
       schema: {
         operationId: 'answerUserInChat',
         summary: 'Answers one user action of the lease for the person in its chat; the first answer counts',
-        params: z.object({ action_id: z.uuid() }),
+        params: z.object({ action_id: z.uuid().describe('Id of the user action.') }),
         body: userActionAnswer,
         response: { 200: userAction },
       },

@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import * as z from 'zod';
+import { sessionId } from '../../contract/lease-key.ts';
 import { eventPage, eventQuery, listQuery, sessionPage, sessionSchema } from '../../contract/session.ts';
 import { type EndingParts, untilUnserved } from '../lease/ending.ts';
 import type { Directory } from '../store/directory.ts';
@@ -16,7 +17,7 @@ export interface SessionRoutes extends EndingParts {
   kickDrain: () => void;
 }
 
-const params = z.object({ session_id: z.uuid() });
+const params = z.object({ session_id: sessionId });
 
 /** S1, B7: sessions for the platform and its operators. */
 export const sessionRoutes: FastifyPluginAsyncZod<SessionRoutes> = async (app, parts) => {

@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import * as z from 'zod';
+import { sessionId } from '../../contract/lease-key.ts';
 import { pendingUserActionList, userAction, userActionAnswer, userActionList } from '../../contract/user-action.ts';
 import type { ChangeSignal } from '../lease/changes.ts';
 import type { Directory } from '../store/directory.ts';
@@ -32,7 +33,7 @@ export const userActionRoutes: FastifyPluginAsyncZod<UserActionRoutes> = async (
       schema: {
         operationId: 'listUserActions',
         summary: 'User actions of this session, oldest first',
-        params: z.object({ session_id: z.uuid() }),
+        params: z.object({ session_id: sessionId }),
         response: { 200: userActionList },
       },
     },
@@ -48,7 +49,7 @@ export const userActionRoutes: FastifyPluginAsyncZod<UserActionRoutes> = async (
       schema: {
         operationId: 'answerUserAction',
         summary: 'Answers one user action; the first answer counts',
-        params: z.object({ session_id: z.uuid(), action_id: z.uuid() }),
+        params: z.object({ session_id: sessionId, action_id: z.uuid().describe('Id of the user action.') }),
         body: userActionAnswer,
         response: { 200: userAction },
       },

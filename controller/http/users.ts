@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import * as z from 'zod';
-import { foreignId } from '../../contract/session.ts';
+import { userId } from '../../contract/session.ts';
 import { userErasure } from '../../contract/user-erasure.ts';
 import { type ErasureParts, eraseUser } from '../lease/erase-user.ts';
 import { requireTokenUser, serviceOnly } from './bearer.ts';
@@ -26,7 +26,7 @@ export const userRoutes: FastifyPluginAsyncZod<UserRoutes> = async (app, parts) 
         operationId: 'deleteUser',
         summary:
           'Removes sessions, events, files, videos, profiles, credentials, policies and user actions of a user; repeating it is harmless',
-        params: z.object({ user_id: foreignId }),
+        params: z.object({ user_id: userId }),
         response: { 200: userErasure, 202: userErasure },
       },
     },

@@ -18,3 +18,24 @@ it('docs/openapi.json has no schema that no route uses, and none twice', async (
   expect(titles).toEqual([...new Set(titles)]);
   expect(Object.keys(schemas)).toContain('GetOrCreateRequest');
 });
+
+/** Places of properties and parameters without a description; a reference may have that of its schema. */
+function undescribed(part: unknown, schemas: Record<string, unknown>, place = ''): string[] {
+  if (typeof part !== 'object' || part === null) return [];
+  const isDescribed = (each: unknown): boolean => {
+    const { description, $ref } = each as { description?: string; $ref?: string };
+    return description !== undefined || ($ref !== undefined && isDescribed(schemas[$ref.replace(/^.*\//, '')]));
+  };
+  const missing = (each: unknown, name: string) => (isDescribed(each) ? [] : [`${place}/${name}`]);
+  const { properties = {}, parameters = [] } = part as { properties?: object; parameters?: { name: string }[] };
+  return [
+    ...Object.entries(properties).flatMap(([name, each]) => missing(each, name)),
+    ...parameters.flatMap(each => missing(each, each.name)),
+    ...Object.entries(part).flatMap(([name, each]) => undescribed(each, schemas, `${place}/${name}`)),
+  ];
+}
+
+it('every property and parameter has a description', async () => {
+  const document = JSON.parse(JSON.stringify(await openApiDocument()));
+  expect(undescribed(document, document.components.schemas)).toEqual([]);
+});
