@@ -39,7 +39,7 @@ export interface AgentProfileRoutes {
  */
 export const agentProfileRoutes: FastifyPluginAsyncZod<AgentProfileRoutes> = async (app, parts) => {
   const { broker, directory, policies, profiles, profileKeeper } = parts;
-  app.addHook('onRoute', describeRoutes('runner'));
+  app.addHook('onRoute', describeRoutes('runner', 'runners'));
   const ofLease = leaseOnly(parts.publicKeys, AUDIENCES.lease);
 
   /** The session of a request's lease, while that lives and its policy allows the tool. */

@@ -26,7 +26,7 @@ const BYTES = { 'video/webm': { schema: z.any() }, 'application/octet-stream': {
 export const artifactRoutes: FastifyPluginAsyncZod<ArtifactRoutes> = async (app, parts) => {
   const { serviceKey, directory, artifacts } = parts;
   const params = z.object({ session_id: sessionId, artifact_id: z.uuid().describe('Id of the artifact.') });
-  app.addHook('onRoute', describeRoutes('service'));
+  app.addHook('onRoute', describeRoutes('service', 'artifacts'));
   app.decorateRequest('userId', null);
   app.addHook('onRequest', serviceOnly(serviceKey));
 

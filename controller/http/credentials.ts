@@ -35,7 +35,7 @@ export const credentialRoutes: FastifyPluginAsyncZod<CredentialRoutes> = async (
   app,
   { serviceKey, secrets, policies, knownSites },
 ) => {
-  app.addHook('onRoute', describeRoutes('service'));
+  app.addHook('onRoute', describeRoutes('service', 'credentials'));
   app.decorateRequest('userId', null);
   app.addHook('onRequest', serviceOnly(serviceKey));
 

@@ -7,9 +7,9 @@ const problem = {
 };
 
 /**
- * An `onRoute` hook: every route of its plugin takes this scheme's token, and answers errors as problem documents.
+ * An `onRoute` hook: every route of its plugin takes this scheme's token, is listed under this tag, and answers errors as problem documents.
  */
-export const describeRoutes = (scheme: 'service' | 'runner' | 'egress') => (route: RouteOptions) => {
+export const describeRoutes = (scheme: 'service' | 'runner' | 'egress', tag: string) => (route: RouteOptions) => {
   const response = { ...(route.schema?.response ?? {}), '4xx': problem, '5xx': problem };
-  route.schema = { ...route.schema, security: [{ [scheme]: [] }], response };
+  route.schema = { ...route.schema, security: [{ [scheme]: [] }], tags: [tag], response };
 };

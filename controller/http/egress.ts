@@ -22,7 +22,7 @@ export interface EgressRoutes extends EgressGrantParts {
 
 /** Routes of the egress proxy: to authorize a credential, to watch its leases, and to report denials. */
 export const egressRoutes: FastifyPluginAsyncZod<EgressRoutes> = async (app, parts) => {
-  app.addHook('onRoute', describeRoutes('egress'));
+  app.addHook('onRoute', describeRoutes('egress', 'egress proxy'));
   app.addHook('onRequest', async request => {
     await verifyServiceToken(parts.egressKey, bearerOf(request), AUDIENCES.egress);
   });

@@ -20,7 +20,7 @@ const namedParams = params.extend({ name: fileName.describe('Name of the file wi
 
 /** B1: files for a session's browser, and what it downloaded; after the lease's end from the artifact store. */
 export const fileRoutes: FastifyPluginAsyncZod<FileRoutes> = async (app, { serviceKey, ...parts }) => {
-  app.addHook('onRoute', describeRoutes('service'));
+  app.addHook('onRoute', describeRoutes('service', 'files'));
   app.decorateRequest('userId', null);
   app.addHook('onRequest', serviceOnly(serviceKey));
   // A file has any type, and is passed on as it comes.

@@ -55,7 +55,7 @@ const endQuery = z.strictObject({
 /** O1, O2, O3: leases for the platform. */
 export const leaseRoutes: FastifyPluginAsyncZod<LeaseRoutes> = async (app, parts) => {
   const { getOrCreate, leases, metrics, kickDrain, mcpAccess } = parts;
-  app.addHook('onRoute', describeRoutes('service'));
+  app.addHook('onRoute', describeRoutes('service', 'leases'));
   app.decorateRequest('userId', null);
   app.addHook('onRequest', serviceOnly(parts.serviceKey));
 

@@ -17,7 +17,7 @@ export interface LiveRoutes {
 
 /** A3, A4: tokens for viewers of a lease's browser. `live-upgrade.ts` takes them. */
 export const liveRoutes: FastifyPluginAsyncZod<LiveRoutes> = async (app, { serviceKey, keys, directory }) => {
-  app.addHook('onRoute', describeRoutes('service'));
+  app.addHook('onRoute', describeRoutes('service', 'live view'));
   app.decorateRequest('userId', null);
   app.addHook('onRequest', serviceOnly(serviceKey));
 

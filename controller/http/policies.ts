@@ -26,7 +26,7 @@ export interface PolicyRoutes {
  */
 export const policyRoutes: FastifyPluginAsyncZod<PolicyRoutes> = async (app, parts) => {
   const { policies, directory, changes, capabilities } = parts;
-  app.addHook('onRoute', describeRoutes('service'));
+  app.addHook('onRoute', describeRoutes('service', 'policies'));
   app.decorateRequest('userId', null);
   app.addHook('onRequest', serviceOnly(parts.serviceKey));
 

@@ -43,7 +43,7 @@ const ofProfile = z.object({
 /** The profiles of a user. Their content leaves by `export` alone. */
 export const profileRoutes: FastifyPluginAsyncZod<ProfileRoutes> = async (app, parts) => {
   const { profiles, directory, link } = parts;
-  app.addHook('onRoute', describeRoutes('service'));
+  app.addHook('onRoute', describeRoutes('service', 'profiles'));
   app.decorateRequest('userId', null);
   app.addHook('onRequest', serviceOnly(parts.serviceKey));
   app.addHook('preHandler', async request => requireTokenUser(request, ofUser.parse(request.params).user_id));

@@ -19,7 +19,7 @@ export interface RunnerHibernationRoutes {
 
 /** A session's snapshot, for its runners: brought by the one that is given back, read by the one that restores it. */
 export const runnerHibernationRoutes: FastifyPluginAsyncZod<RunnerHibernationRoutes> = async (app, parts) => {
-  app.addHook('onRoute', describeRoutes('runner'));
+  app.addHook('onRoute', describeRoutes('runner', 'runners'));
   const ofLease = leaseOnly(parts.publicKeys, AUDIENCES.lease);
   const snapshots = () => requireProfiles(parts.snapshots);
 

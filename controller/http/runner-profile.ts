@@ -28,7 +28,7 @@ const BYTES = 'application/octet-stream';
 
 /** The profile of a lease, for its runner: read at the start, saved now and then, given back at the end. */
 export const runnerProfileRoutes: FastifyPluginAsyncZod<RunnerProfileRoutes> = async (app, parts) => {
-  app.addHook('onRoute', describeRoutes('runner'));
+  app.addHook('onRoute', describeRoutes('runner', 'runners'));
   app.addContentTypeParser(BYTES, { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   const ofLease = leaseOnly(parts.publicKeys, AUDIENCES.lease);
   const keeper = () => requireProfiles(parts.profileKeeper);

@@ -39,7 +39,7 @@ export interface RunnerRoutes extends RedeemParts {
 /** Routes of runners and their uploaders: the redemption (O4) and the reports. */
 export const runnerRoutes: FastifyPluginAsyncZod<RunnerRoutes> = async (app, parts) => {
   const { publicKeys, broker, directory, policies, secrets, userActions, changes, consoleUrl, keys, liveUrl } = parts;
-  app.addHook('onRoute', describeRoutes('runner'));
+  app.addHook('onRoute', describeRoutes('runner', 'runners'));
   app.decorateRequest('lease', null);
 
   app.post(

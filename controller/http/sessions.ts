@@ -22,7 +22,7 @@ const params = z.object({ session_id: sessionId });
 /** S1, B7: sessions for the platform and its operators. */
 export const sessionRoutes: FastifyPluginAsyncZod<SessionRoutes> = async (app, parts) => {
   const { directory, kickDrain } = parts;
-  app.addHook('onRoute', describeRoutes('service'));
+  app.addHook('onRoute', describeRoutes('service', 'sessions'));
   app.decorateRequest('userId', null);
   app.addHook('onRequest', serviceOnly(parts.serviceKey));
 

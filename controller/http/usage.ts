@@ -11,7 +11,7 @@ export interface UsageRoutes {
 
 /** B7: usage for a platform's bills and limits. */
 export const usageRoutes: FastifyPluginAsyncZod<UsageRoutes> = async (app, { serviceKey, usage }) => {
-  app.addHook('onRoute', describeRoutes('service'));
+  app.addHook('onRoute', describeRoutes('service', 'usage'));
   app.decorateRequest('userId', null);
   app.addHook('onRequest', serviceOnly(serviceKey));
 

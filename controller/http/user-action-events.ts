@@ -22,7 +22,7 @@ const UNREAD_BYTES_MAX = 1024 * 1024;
  */
 export const userActionEventRoutes: FastifyPluginAsyncZod<UserActionEventRoutes> = async (app, parts) => {
   const streams = new Set<PassThrough>();
-  app.addHook('onRoute', describeRoutes('service'));
+  app.addHook('onRoute', describeRoutes('service', 'user actions'));
   app.decorateRequest('userId', null);
   app.addHook('onRequest', serviceOnly(parts.serviceKey));
   app.addHook('preClose', async () => {

@@ -19,7 +19,7 @@ export interface UserActionRoutes {
 /** A10: what agents of a session asked of its user, and the user's answers. */
 export const userActionRoutes: FastifyPluginAsyncZod<UserActionRoutes> = async (app, parts) => {
   const { userActions, directory, changes } = parts;
-  app.addHook('onRoute', describeRoutes('service'));
+  app.addHook('onRoute', describeRoutes('service', 'user actions'));
   app.decorateRequest('userId', null);
   app.addHook('onRequest', serviceOnly(parts.serviceKey));
 
@@ -68,7 +68,7 @@ export const userActionRoutes: FastifyPluginAsyncZod<UserActionRoutes> = async (
 
 /** A10: what waits for a person now, in all sessions that the token may see. */
 export const pendingUserActionRoutes: FastifyPluginAsyncZod<UserActionRoutes> = async (app, parts) => {
-  app.addHook('onRoute', describeRoutes('service'));
+  app.addHook('onRoute', describeRoutes('service', 'user actions'));
   app.decorateRequest('userId', null);
   app.addHook('onRequest', serviceOnly(parts.serviceKey));
 

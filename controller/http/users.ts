@@ -15,7 +15,7 @@ const ERASE_MS = 5_000;
 
 /** Everything of a user (O15). */
 export const userRoutes: FastifyPluginAsyncZod<UserRoutes> = async (app, parts) => {
-  app.addHook('onRoute', describeRoutes('service'));
+  app.addHook('onRoute', describeRoutes('service', 'users'));
   app.decorateRequest('userId', null);
   app.addHook('onRequest', serviceOnly(parts.serviceKey));
 

@@ -39,3 +39,10 @@ it('every property and parameter has a description', async () => {
   const document = JSON.parse(JSON.stringify(await openApiDocument()));
   expect(undescribed(document, document.components.schemas)).toEqual([]);
 });
+
+it('every operation has a tag', async () => {
+  const document = JSON.parse(JSON.stringify(await openApiDocument()));
+  const paths: Record<string, Record<string, { tags?: string[] }>> = document.paths;
+  const operations = Object.values(paths).flatMap(path => Object.values(path));
+  expect(operations.filter(({ tags = [] }) => tags.length === 0)).toEqual([]);
+});
