@@ -53,9 +53,9 @@ import { type UserErasure, userErasure } from '../contract/user-erasure.ts';
 import { type Clock, realClock } from '../time/clock.ts';
 import { checkConnection } from './check-connection.ts';
 import { acquireAndConnect } from './connect.ts';
-import { type Call, type Connection, type ControllerApi, controllerApi } from './controller-api.ts';
+import { type Connection, type ControllerApi, controllerApi, type UserCall } from './controller-api.ts';
 import { type FileContent, fileCalls } from './file-calls.ts';
-import { Lease, type LeaseCalls, type ReadyLease } from './lease.ts';
+import { Lease, type LeaseApi, type ReadyLease } from './lease.ts';
 import type { ChosenProfile, ConnectedBrowser, LeasedBrowser } from './leased-browser.ts';
 import { retryAttempts } from './retry.ts';
 import { type CamelCased, snakeCased } from './wire-names.ts';
@@ -181,7 +181,7 @@ export class BrowserSessions implements BrowserSource {
       const body = { ...snakeCased({ ...fields, ...chosen, ttlSeconds }), wait_seconds };
       return this.#getOrCreate(userId, body, wait_seconds, signal);
     };
-    const callsOf = ({ session_id, epoch }: ReadyLease, before?: ChosenProfile): LeaseCalls => ({
+    const callsOf = ({ session_id, epoch }: ReadyLease, before?: ChosenProfile): LeaseApi => ({
       ...this.#callsOf(userId, session_id, epoch),
       async restore(signal, chosen = before) {
         const deadlineMs = clock.nowMs() + waitSeconds * 1000;
@@ -467,7 +467,7 @@ export class BrowserSessions implements BrowserSource {
     return new Uint8Array(await answer.arrayBuffer());
   }
 
-  async #call<Answer>(call: Call<Answer>): Promise<Answer> {
+  async #call<Answer>(call: UserCall<Answer>): Promise<Answer> {
     return (await this.#api(call)).value;
   }
 
@@ -490,7 +490,7 @@ export class BrowserSessions implements BrowserSource {
     });
   }
 
-  #callsOf(userId: string, sessionId: string, epoch: number): Omit<LeaseCalls, 'restore'> {
+  #callsOf(userId: string, sessionId: string, epoch: number): Omit<LeaseApi, 'restore'> {
     return {
       heartbeat: signal =>
         this.#call({

@@ -10,13 +10,13 @@ export interface Connection {
   serviceSecret: string;
 }
 
-export interface Call<Answer> extends Omit<ApiCall<Answer>, 'token' | 'timeoutMs'> {
+export interface UserCall<Answer> extends Omit<ApiCall<Answer>, 'token' | 'timeoutMs'> {
   /** Sessions of others are not found. */
   userId?: string | undefined;
   timeoutMs?: number;
 }
 
-export type ControllerApi = <Answer>(call: Call<Answer>) => Promise<Answered<Answer>>;
+export type ControllerApi = <Answer>(call: UserCall<Answer>) => Promise<Answered<Answer>>;
 
 const TIMEOUT_MS = 15_000;
 

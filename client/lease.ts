@@ -9,17 +9,17 @@ import { mayRetry, waitMs } from './retry.ts';
 export type ReadyLease = LeaseAnswer & { mcp_url: string; mcp_headers: Record<string, string> };
 
 /** The API that a lease calls; each bound to its session and epoch. */
-export interface LeaseCalls {
+export interface LeaseApi {
   heartbeat(signal: AbortSignal): Promise<HeartbeatAnswer>;
   release(): Promise<Session>;
   end(): Promise<Session>;
   /** Asks for the browser that the session has now, or that of a hibernated one: a new epoch. `choice`: from now on with this profile. */
-  restore(signal: AbortSignal, choice?: ChosenProfile): Promise<{ answer: ReadyLease; calls: LeaseCalls }>;
+  restore(signal: AbortSignal, choice?: ChosenProfile): Promise<{ answer: ReadyLease; calls: LeaseApi }>;
 }
 
-export interface LeaseOptions {
+export interface LeaseInit {
   answer: ReadyLease;
-  calls: LeaseCalls;
+  calls: LeaseApi;
   ttlSeconds: number;
   /** Monotonic time before the request was sent that this lease answers. */
   renewedAtMs: number;
@@ -42,9 +42,9 @@ export class Lease implements LeasedBrowser {
   mcpUrl: string;
   /** The present headers: a heartbeat may bring others. */
   headers: Readonly<Record<string, string>>;
-  readonly #options: LeaseOptions;
+  readonly #options: LeaseInit;
   readonly #over = new AbortController();
-  #calls: LeaseCalls;
+  #calls: LeaseApi;
   #isHibernated = false;
   #isSwitching = false;
   #restoring: Promise<boolean> | undefined;
@@ -53,7 +53,7 @@ export class Lease implements LeasedBrowser {
   #renewedAtMs: number;
   #ended: Promise<void> | undefined;
 
-  constructor(options: LeaseOptions) {
+  constructor(options: LeaseInit) {
     const { answer } = options;
     this.sessionId = answer.session_id;
     this.epoch = answer.epoch;

@@ -6,11 +6,11 @@ import { verifyControllerToken } from '../contract/tokens.ts';
 import { type ServedLease, serveLease } from './lease/lease.ts';
 import type { LeaseOptions } from './lease/options.ts';
 import { type Redeemed, redeemAssignment } from './lease/redeem.ts';
+import type { OwnState } from './own-state.ts';
 import { type OpenProfile, openProfile, type ProfileOptions } from './profile/lease-profile.ts';
 import { restore } from './profile/light-profile.ts';
 import { redactor } from './reporting/redact.ts';
-import type { RunnerOptions } from './runner-options.ts';
-import type { RunnerState } from './runner-state.ts';
+import type { RunnerDependencies } from './runner-dependencies.ts';
 import { type LongTexts, longTexts } from './text-thread/long-texts.ts';
 
 /** How a runner ends that cannot serve its lease. */
@@ -24,8 +24,8 @@ interface Ending {
 /** Gives a runner its lease. The same assignment gets the same answer; any other is refused permanently. */
 export async function assignLease(
   token: string,
-  options: RunnerOptions,
-  state: RunnerState,
+  options: RunnerDependencies,
+  state: OwnState,
   ending: Ending,
 ): Promise<AssignAnswer> {
   const { runnerId, keys } = options;
@@ -55,8 +55,8 @@ interface Starting {
 
 async function startLease(
   { assignment, token, isServed }: Starting,
-  options: RunnerOptions,
-  state: RunnerState,
+  options: RunnerDependencies,
+  state: OwnState,
   ending: Ending,
 ): Promise<AssignAnswer> {
   const { session_id, epoch, runner_id } = assignment;
@@ -92,8 +92,8 @@ async function startLease(
 function onceAnswered(
   serve: () => void,
   isServed: () => void,
-  { log }: RunnerOptions,
-  { machine }: RunnerState,
+  { log }: RunnerDependencies,
+  { machine }: OwnState,
   { stop }: Ending,
 ): void {
   setImmediate(() => {
@@ -116,8 +116,8 @@ type Prepared = Pick<LeaseOptions, 'redeemed' | 'redactor' | 'texts' | 'profile'
 async function prepareLease(
   assignment: Assignment,
   token: string,
-  options: RunnerOptions,
-  state: RunnerState,
+  options: RunnerDependencies,
+  state: OwnState,
   signal: AbortSignal,
 ): Promise<Prepared> {
   const { controller, clock } = options;
@@ -139,7 +139,7 @@ async function prepareLease(
 
 /** Undefined: the lease has no profile. */
 async function openLeaseProfile(
-  { controller, clock, log, ...options }: RunnerOptions & Pick<ProfileOptions, 'browser' | 'restart'>,
+  { controller, clock, log, ...options }: RunnerDependencies & Pick<ProfileOptions, 'browser' | 'restart'>,
   { options: { profile } }: Assignment,
   { leaseToken, secrets }: Redeemed,
   texts: LongTexts,

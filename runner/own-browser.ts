@@ -4,7 +4,7 @@ import type { RunnerBrowser } from './browser/browser.ts';
 import { type ContextOptions, contextOptions } from './browser/context-options.ts';
 import { guardPages } from './browser/page-guard.ts';
 import { type BrowserWork, browserWork } from './calls/browser-work.ts';
-import type { RunnerOptions } from './runner-options.ts';
+import type { RunnerDependencies } from './runner-dependencies.ts';
 
 /** The browser of a runner: one at a time, and another one for a lease whose profile needs its own folder. */
 export interface OwnBrowser {
@@ -18,7 +18,7 @@ export interface OwnBrowser {
   restart(userDataDir: string, prepare: (browser: RunnerBrowser) => Promise<void>): Promise<RunnerBrowser>;
 }
 
-interface OwnBrowserOptions extends Pick<RunnerOptions, 'launch' | 'warmUp' | 'filesDir' | 'log'> {
+interface OwnBrowserOptions extends Pick<RunnerDependencies, 'launch' | 'warmUp' | 'filesDir' | 'log'> {
   /** Called when the browser ended, unless another one has replaced it. */
   readonly onGone: (browser: RunnerBrowser) => void;
   /** Aborts with the runner's end. */

@@ -5,8 +5,8 @@ import { assignLease } from './assign-lease.ts';
 import type { RunnerBrowser } from './browser/browser.ts';
 import { type PhaseMachine, phaseMachine } from './lease/phase.ts';
 import { ownBrowser } from './own-browser.ts';
-import type { RunnerOptions } from './runner-options.ts';
-import type { RunnerState } from './runner-state.ts';
+import type { OwnState } from './own-state.ts';
+import type { RunnerDependencies } from './runner-dependencies.ts';
 import { type SignedOrders, signedOrders } from './signed-orders.ts';
 
 /** One browser for one lease: warm, then leased, then removed. */
@@ -38,14 +38,14 @@ const LEAVING_MS = 8_000;
 const FAILED_GRACE_MS = 5_000;
 
 /** Builds a runner; `warm()` starts it. */
-export function createRunner(options: RunnerOptions): Runner {
+export function createRunner(options: RunnerDependencies): Runner {
   const { runnerId, clock, log } = options;
   const bootId = randomUUID();
   const { promise: ended, resolve: end } = Promise.withResolvers<number>();
   const { promise: stopped, resolve: beginEnd } = Promise.withResolvers<void>();
   const abort = new AbortController();
   const own = ownBrowser({ ...options, onGone: onBrowserGone, signal: abort.signal });
-  const state: RunnerState = {
+  const state: OwnState = {
     bootId,
     own,
     machine: phaseMachine(log, () => ({ session_id: state.assigned?.assignment.session_id })),
@@ -121,8 +121,8 @@ export function createRunner(options: RunnerOptions): Runner {
 
 /** Saves the profile, what was recorded, the last page and what happened, once no agent is served any more. */
 async function shutDown(
-  { clock, forwarder }: RunnerOptions,
-  { own, served, closedToAgents }: RunnerState,
+  { clock, forwarder }: RunnerDependencies,
+  { own, served, closedToAgents }: OwnState,
 ): Promise<void> {
   await closedToAgents;
   const late = new AbortController();

@@ -12,9 +12,9 @@ import type { ServedLease } from './lease/lease.ts';
 import type { LiveView } from './live/live-view.ts';
 import { opensLease } from './mcp/bearer.ts';
 import type { McpEndpoint } from './mcp/endpoint.ts';
+import type { OwnState } from './own-state.ts';
 import { checkLoginPage } from './profile/check-login.ts';
-import type { RunnerOptions } from './runner-options.ts';
-import type { RunnerState } from './runner-state.ts';
+import type { RunnerDependencies } from './runner-dependencies.ts';
 
 /** A viewer whose token was checked. */
 export interface AdmittedViewer {
@@ -41,8 +41,8 @@ export interface SignedOrders {
 }
 
 export function signedOrders(
-  { runnerId, keys }: RunnerOptions,
-  state: RunnerState,
+  { runnerId, keys }: RunnerDependencies,
+  state: OwnState,
   stop: (reason: string) => void,
 ): SignedOrders {
   const { machine, own, bootId } = state;

@@ -4,7 +4,7 @@ import type { KeyWrap } from '../ports/key-wrap.ts';
 import type { ProfileStore } from '../ports/profile-store.ts';
 import type { ProfileRow, Profiles, Save, Written } from '../store/profiles.ts';
 import { saveRefusedError } from './save-refused.ts';
-import { objectName, type Place, seal, unseal } from './sealed.ts';
+import { objectName, type SealedPlace, seal, unseal } from './sealed.ts';
 
 export interface SealedObjectsParts {
   profiles: Profiles;
@@ -33,7 +33,7 @@ export class SealedObjects {
   }
 
   /** Writes one object, and reads it back. */
-  async write(target: SaveTarget, key: Buffer, plain: Buffer, of: Place['of']): Promise<Save> {
+  async write(target: SaveTarget, key: Buffer, plain: Buffer, of: SealedPlace['of']): Promise<Save> {
     const [object] = await this.writeAll(target, key, [plain], of);
     if (object === undefined) throw new Error('one object was written');
     const { id: profileId, base, runner } = target;
@@ -41,10 +41,15 @@ export class SealedObjects {
   }
 
   /** Writes objects side by side; resolves, in the same order, when each was read back as it was sealed. The quota admits all or none. */
-  async writeAll(target: SaveTarget, key: Buffer, plains: readonly Buffer[], of: Place['of']): Promise<Written[]> {
+  async writeAll(
+    target: SaveTarget,
+    key: Buffer,
+    plains: readonly Buffer[],
+    of: SealedPlace['of'],
+  ): Promise<Written[]> {
     const { profiles, store, quotaBytes } = this.#parts;
     const { id: profileId, userId, base, runner } = target;
-    const place: Place = { userId, profileId, of };
+    const place: SealedPlace = { userId, profileId, of };
     const all = await Promise.all(
       plains.map(async plain => {
         const sealed = await seal(key, plain, place);
@@ -68,13 +73,13 @@ export class SealedObjects {
   }
 
   /** An object of this profile, opened. */
-  async open(row: ProfileRow, object: string, of: Place['of']): Promise<Buffer> {
+  async open(row: ProfileRow, object: string, of: SealedPlace['of']): Promise<Buffer> {
     const [plain = Buffer.alloc(0)] = await this.openAll(row, [object], of);
     return plain;
   }
 
   /** Objects of this profile, opened; the user's key is unwrapped once for all of them. */
-  async openAll(row: ProfileRow, objects: readonly string[], of: Place['of']): Promise<Buffer[]> {
+  async openAll(row: ProfileRow, objects: readonly string[], of: SealedPlace['of']): Promise<Buffer[]> {
     const { id: profileId, userId, wrapped } = row;
     const { store, keys } = this.#parts;
     if (wrapped === null) throw profileUnreadable("its user's key is gone");

@@ -5,7 +5,7 @@ import { PROFILE_LIMITS, type ProfileForm } from '../../contract/profile.ts';
 import { decrypt, encrypt } from './aes-gcm.ts';
 
 /** The owner of an object's content; it opens for no other profile or user, and a version's for no other version or form. */
-export interface Place {
+export interface SealedPlace {
   readonly userId: string;
   readonly profileId: string;
   /** Number and form of a version; a chunk is shared by the versions of a profile; a snapshot has a profile of its own. */
@@ -32,7 +32,7 @@ const decompress = (packed: Buffer, maxOutputLength: number) =>
   });
 
 /** `1`: the first way to write a content of this form. */
-const contextOf = ({ userId, profileId, of }: Place): string =>
+const contextOf = ({ userId, profileId, of }: SealedPlace): string =>
   [
     'omicron profile',
     ...(typeof of === 'string' ? [`${of} 1`, profileId] : [`${of.form} 1`, profileId, of.version]),
@@ -40,11 +40,11 @@ const contextOf = ({ userId, profileId, of }: Place): string =>
   ].join('\n');
 
 /** Compressed and encrypted under the user's key. */
-export const seal = async (key: Buffer, plain: Buffer, place: Place): Promise<Buffer> =>
+export const seal = async (key: Buffer, plain: Buffer, place: SealedPlace): Promise<Buffer> =>
   encrypt(key, await compress(plain), contextOf(place));
 
 /** Throws when the object is not this place's, or was changed. */
-export const unseal = async (key: Buffer, sealed: Buffer, place: Place): Promise<Buffer> => {
+export const unseal = async (key: Buffer, sealed: Buffer, place: SealedPlace): Promise<Buffer> => {
   const maxOutputLength = place.of === 'chunk' ? PROFILE_LIMITS.chunkBytesMax : PROFILE_LIMITS.stateBytesMax;
   return decompress(decrypt(key, sealed, contextOf(place)), maxOutputLength);
 };

@@ -5,15 +5,15 @@ import type { Point } from './aim.ts';
 
 /** The place on an element at which a drag ends; lists put what is dropped before or after the element whose half it is dropped on. */
 export const PLACES = ['into', 'before', 'after'] as const;
-export type Place = (typeof PLACES)[number];
+export type DropPlace = (typeof PLACES)[number];
 
 /** The share of the element that is before the point. */
-const SHARE: Readonly<Record<Place, number>> = { into: 0.5, before: 0.15, after: 0.85 };
+const SHARE: Readonly<Record<DropPlace, number>> = { into: 0.5, before: 0.15, after: 0.85 };
 
 const dropBox = z.object({ isRow: z.boolean() });
 
 /** The point on the element, which is scrolled to. */
-export async function dropPoint(element: Locator, place: Place, timeout: number): Promise<Point> {
+export async function dropPoint(element: Locator, place: DropPlace, timeout: number): Promise<Point> {
   await element.scrollIntoViewIfNeeded({ timeout });
   const box = await element.boundingBox({ timeout });
   if (box === null) throw new Error('The element is there, but is not shown.');

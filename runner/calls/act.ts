@@ -1,7 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { withNewTabs } from '../acting/new-tabs.ts';
 import type { PageForm } from '../tools/custom-form.ts';
-import { onlyReads, type Tool } from '../tools/define-tool.ts';
+import { onlyReads, type ToolDefinition } from '../tools/define-tool.ts';
 import type { PlaywrightForm } from '../tools/playwright-form.ts';
 import { closeFileChoosers, withFileChooser } from '../upstream/file-choosers.ts';
 import { withoutFiles } from '../upstream/result.ts';
@@ -46,7 +46,7 @@ async function runPlaywrightForm(
   return withoutFiles(await form.run(args, browsing));
 }
 
-const keepsFileChooser = ({ effect }: Tool, form: PlaywrightForm): boolean =>
+const keepsFileChooser = ({ effect }: ToolDefinition, form: PlaywrightForm): boolean =>
   onlyReads(effect) || form.keepsFileChooser === true;
 
 function runPageForm({ browser, tools }: ActLease, call: Call, form: PageForm): Promise<CallToolResult> {

@@ -6,7 +6,7 @@ import { unfitFields } from '../acting/unfit-fields.ts';
 import { refusedUrl } from '../browser/addresses.ts';
 import { describeAnswered, describeDialog, type OpenDialog } from '../browser/dialogs.ts';
 import { textResult, withNotes } from '../results/result.ts';
-import type { Tool } from '../tools/define-tool.ts';
+import type { ToolDefinition } from '../tools/define-tool.ts';
 import type { BrowserCall, PageAction, PlaywrightForm } from '../tools/playwright-form.ts';
 import type { ToolLease } from '../tools/tool-lease.ts';
 import { passedArguments, typedTexts } from '../upstream/arguments.ts';
@@ -20,7 +20,7 @@ import { addSnapshotAfter, readRecovering } from './snapshot-after.ts';
 
 /** One call of a tool in its form of Playwright MCP's. */
 export interface PlaywrightCall {
-  readonly tool: Pick<Tool, 'name' | 'seconds' | 'effect'>;
+  readonly tool: Pick<ToolDefinition, 'name' | 'seconds' | 'effect'>;
   readonly form: PlaywrightForm;
   readonly lease: ToolLease;
   readonly signal: AbortSignal;

@@ -13,7 +13,7 @@ import { SNAPSHOT_MS, type View } from '../snapshot/view.ts';
 import { type SnapshotWriter, snapshotWriter } from '../snapshot/writer.ts';
 import { lineWriter } from '../text-thread/line-writer.ts';
 import { type TextThread, textThread } from '../text-thread/text-thread.ts';
-import type { Tool } from '../tools/define-tool.ts';
+import type { ToolDefinition } from '../tools/define-tool.ts';
 import { connectPlaywright, type PlaywrightConnection } from '../upstream/connection.ts';
 import { playwrightSnapshot, selectTab } from '../upstream/requests.ts';
 import { boundNames, currentPage, currentTab } from '../upstream/tabs.ts';
@@ -38,7 +38,7 @@ export interface BrowserParts extends Bounds {
   isGuarding(): boolean;
   /** Runs work that may leave the page: of a tool that does, dialogs that hold the page back are answered meanwhile. */
   leaving(
-    tool: Pick<Tool, 'effect'>,
+    tool: Pick<ToolDefinition, 'effect'>,
     signal: AbortSignal,
     work: () => Promise<CallToolResult>,
   ): Promise<CallToolResult>;

@@ -14,7 +14,7 @@ import type { ToolLease } from '../tools/tool-lease.ts';
 import type { BrowserWork } from './browser-work.ts';
 import type { LeaseTool } from './lease-tools.ts';
 import type { challengeNotes } from './notes/challenge-notes.ts';
-import type { ConsoleMessages } from './notes/console-messages.ts';
+import type { ConsoleMessages } from './notes/console-notes.ts';
 import type { Downloads } from './notes/downloads.ts';
 import type { HttpLogins } from './notes/http-logins.ts';
 import type { OutsideNotes } from './notes/outside.ts';

@@ -3,13 +3,13 @@ import { SHOW_TOOL } from '../../contract/app-names.ts';
 import type { Toolset } from '../../contract/assignment.ts';
 import { TOOLS } from '../tools/all.ts';
 import type { CustomForm } from '../tools/custom-form.ts';
-import { annotationsOf, type Form, type Tool } from '../tools/define-tool.ts';
+import { annotationsOf, type Form, type ToolDefinition } from '../tools/define-tool.ts';
 import { describeTool } from '../upstream/describe-tool.ts';
 import type { ToolPolicy } from './tool-policy.ts';
 
 /** One tool of a lease. */
 export interface LeaseTool {
-  readonly definition: Tool;
+  readonly definition: ToolDefinition;
   /** As `tools/list` shows it. */
   readonly listed: ListedTool;
   /** False: its calls wait for no other. */
@@ -35,14 +35,14 @@ export function leaseTools(toolset: Toolset, upstream: readonly ListedTool[]): R
 export const listTools = (available: ReadonlyMap<string, LeaseTool>, policy: Pick<ToolPolicy, 'lists'>): ListedTool[] =>
   [...available.values()].map(({ listed }) => listed).filter(({ name }) => name !== SHOW_TOOL && policy.lists(name));
 
-const customTool = (definition: Tool, form: CustomForm): LeaseTool => ({
+const customTool = (definition: ToolDefinition, form: CustomForm): LeaseTool => ({
   definition,
   listed: describeCustom(definition, form),
   usesPage: form.usesPage,
   formOf: () => form,
 });
 
-const describeCustom = ({ name, effect }: Tool, form: CustomForm): ListedTool => ({
+const describeCustom = ({ name, effect }: ToolDefinition, form: CustomForm): ListedTool => ({
   name,
   title: form.title,
   description: form.description,
@@ -52,7 +52,7 @@ const describeCustom = ({ name, effect }: Tool, form: CustomForm): ListedTool =>
 });
 
 /** A tool of Playwright MCP; with the arguments by which a call is of the other form, where the toolset has both. */
-function playwrightTool(definition: Tool, upstream: ListedTool, toolset: Toolset): LeaseTool {
+function playwrightTool(definition: ToolDefinition, upstream: ListedTool, toolset: Toolset): LeaseTool {
   const { playwright, custom, effect } = definition;
   if (playwright === undefined) throw new Error(`${definition.name} has no form of Playwright MCP's.`);
   const listed = describeTool(upstream, playwright, annotationsOf(effect));

@@ -9,7 +9,7 @@ import type { Documents } from '../secrecy/documents.ts';
 import type { FilledFields } from '../secrecy/filled-fields.ts';
 import type { SecretKind } from '../secrecy/held.ts';
 import type { Pictures } from '../secrecy/pictures.ts';
-import { fieldKind, putText } from '../secrecy/secret-field.ts';
+import { fieldKind, putFieldText } from '../secrecy/secret-field.ts';
 import type { LoginOrigins, Site, SiteFound } from './login-origins.ts';
 
 /** Why a credential was not filled in, and what to do instead. */
@@ -138,7 +138,7 @@ export function credentials({
       if (now !== undefined) return now;
       fields.add(field, { name, secret: kind !== 'username' });
       if (kind !== 'username') documents.filled(frame);
-      const taken = await field.evaluate(putText, { text: value, secret: true });
+      const taken = await field.evaluate(putFieldText, { text: value, secret: true });
       return taken ? undefined : refusal('field_refused', 'The field did not take the value.');
     });
   }
@@ -192,7 +192,7 @@ export function credentials({
       if (!holds) return 'not_secret';
       const { tag } = await field.evaluate(fieldKind);
       if (tag !== 'input') return NOT_EDITED;
-      await field.evaluate(putText, { text, secret: false });
+      await field.evaluate(putFieldText, { text, secret: false });
       return 'replaced';
     },
   };

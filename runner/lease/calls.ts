@@ -3,7 +3,7 @@ import { stagesOf } from '../calls/call.ts';
 import { leaseName } from '../calls/lease-name.ts';
 import { type LeaseTool, leaseTools } from '../calls/lease-tools.ts';
 import { challengeNotes } from '../calls/notes/challenge-notes.ts';
-import { consoleMessages } from '../calls/notes/console-messages.ts';
+import { consoleNotes } from '../calls/notes/console-notes.ts';
 import { downloads } from '../calls/notes/downloads.ts';
 import { httpLogins } from '../calls/notes/http-logins.ts';
 import { outsideNotes } from '../calls/notes/outside.ts';
@@ -102,7 +102,7 @@ function toolLease({ assignment, redeemed, controller }: LeaseOptions, parts: Ca
 function noteParts({ browser, work, redactor, log }: LeaseOptions, parts: CallParts, { linkTo }: FileResources) {
   const { context } = browser;
   const { documents, files, conceal, events, policy } = parts;
-  const messages = consoleMessages({
+  const messages = consoleNotes({
     context,
     conceal,
     isClosed: () => documents.isGuarding() || !policy.lists(consoleTool.name),

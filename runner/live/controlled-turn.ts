@@ -4,7 +4,7 @@ import { type Clock, timeoutSignal } from '../../time/clock.ts';
 import type { Control } from './control.ts';
 
 /** Runs the calls of an agent one after the other; `work` never rejects. */
-export type Turn = (signal: AbortSignal, work: () => Promise<CallToolResult>) => Promise<CallToolResult>;
+type Turn = (signal: AbortSignal, work: () => Promise<CallToolResult>) => Promise<CallToolResult>;
 
 export interface ControlledTurnOptions {
   readonly turn: Turn;

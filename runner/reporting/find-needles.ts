@@ -2,7 +2,7 @@ import type { Needle } from './needles.ts';
 import type { TextView } from './view.ts';
 
 /** A place in a view at which a value stands. */
-export interface Run {
+export interface NeedleRun {
   readonly needle: Needle;
   readonly start: number;
   readonly end: number;
@@ -24,7 +24,7 @@ const PIECES_MIN = 8;
  * The runs of a needle in a view that are long enough. About linear in the view: every such run has one of the needle's
  * anchors in it, and is grown from there.
  */
-export function* hitsIn(view: TextView, needle: Needle): Generator<Run> {
+export function* hitsIn(view: TextView, needle: Needle): Generator<NeedleRun> {
   const size = Math.ceil(needle.size / 2);
   const step = needle.size - size + 1;
   for (let offset = 0; offset + size <= needle.text.length; offset += step)
@@ -32,7 +32,7 @@ export function* hitsIn(view: TextView, needle: Needle): Generator<Run> {
 }
 
 /** Those in which the needle's part of this size at this offset is. */
-function* hitsAround(view: TextView, needle: Needle, offset: number, size: number): Generator<Run> {
+function* hitsAround(view: TextView, needle: Needle, offset: number, size: number): Generator<NeedleRun> {
   const { text } = view;
   const wanted = needle.text;
   const anchor = wanted.slice(offset, offset + size);
@@ -54,7 +54,7 @@ function* hitsAround(view: TextView, needle: Needle, offset: number, size: numbe
   }
 }
 
-const run = (needle: Needle, start: number, end: number): Run => ({
+const run = (needle: Needle, start: number, end: number): NeedleRun => ({
   needle,
   start,
   end,
@@ -62,8 +62,8 @@ const run = (needle: Needle, start: number, end: number): Run => ({
 });
 
 /** Runs that overlap as one, named by what was found whole, else by what was found most of. */
-export function mergeRuns(runs: Iterable<Run>): Run[] {
-  const found: Run[] = [];
+export function mergeRuns(runs: Iterable<NeedleRun>): NeedleRun[] {
+  const found: NeedleRun[] = [];
   for (const each of runs) {
     const last = found.at(-1);
     // In a text that repeats itself there are as many as letters.
@@ -72,7 +72,7 @@ export function mergeRuns(runs: Iterable<Run>): Run[] {
     else found.push(each);
   }
   found.sort((a, b) => a.start - b.start || b.end - a.end);
-  const all: Run[] = [];
+  const all: NeedleRun[] = [];
   for (const each of found) {
     const last = all.at(-1);
     if (last !== undefined && each.start < last.end) all[all.length - 1] = unionOf(last, each);
@@ -81,13 +81,13 @@ export function mergeRuns(runs: Iterable<Run>): Run[] {
   return all;
 }
 
-const unionOf = (one: Run, other: Run): Run => ({
+const unionOf = (one: NeedleRun, other: NeedleRun): NeedleRun => ({
   ...(isBetter(other, one) ? other : one),
   start: Math.min(one.start, other.start),
   end: Math.max(one.end, other.end),
 });
 
-const isBetter = (one: Run, other: Run): boolean =>
+const isBetter = (one: NeedleRun, other: NeedleRun): boolean =>
   one.isWhole === other.isWhole ? one.end - one.start > other.end - other.start : one.isWhole;
 
 /** Places of the view's characters in the source, without the text between them. */

@@ -1,7 +1,7 @@
 import { beginning } from '../../contract/well-formed.ts';
 import { barePieces, characterCodes, decodedReadings, foldedView, plainView } from './decoded-view.ts';
 import { decodedRuns } from './encoded-view.ts';
-import { findSpans, hitsIn, mergeRuns, type Run, type SourceSpan } from './find-needles.ts';
+import { findSpans, hitsIn, mergeRuns, type NeedleRun, type SourceSpan } from './find-needles.ts';
 import { needlesOf, type SecretValueKind } from './needles.ts';
 import { slotsIn } from './slots.ts';
 import type { TextView } from './view.ts';
@@ -42,7 +42,7 @@ interface Searched {
 
 /** A value that was found, with its parts: between them stands something else. */
 interface Hit {
-  readonly run: Run;
+  readonly run: NeedleRun;
   readonly parts: readonly SourceSpan[];
 }
 
@@ -108,7 +108,7 @@ const ENCODINGS_MAX = 3;
 
 function* search(text: string, marks: readonly [number, number][], searched: readonly Searched[]): Generator<Hit> {
   const plain = plainView(text, marks);
-  const runs = function* (view: TextView, which: keyof Searched['needles']): Generator<Run> {
+  const runs = function* (view: TextView, which: keyof Searched['needles']): Generator<NeedleRun> {
     for (const { needles } of searched) for (const needle of needles[which]) yield* hitsIn(view, needle);
   };
   const find = function* (view: TextView, which: keyof Searched['needles']): Generator<Hit> {

@@ -3,7 +3,7 @@ import { spellValue } from './spelled.ts';
 export type SecretKind = 'username' | 'password' | 'code';
 
 /** One way in which a value may be drawn: `size` characters of it in a row are more than half. */
-export interface Form {
+export interface DrawnForm {
   readonly text: string;
   readonly size: number;
   /** Without the punctuation of both. */
@@ -27,7 +27,7 @@ const NAME_CHARACTERS_MIN = 8;
  * How a value may be drawn: in any spelling, reversed, and with other characters between its letters and digits. More
  * than half of it counts, of a username all of it, or more than half of a long one before its @.
  */
-export function formsOf(value: string, kind: SecretKind): Form[] {
+export function formsOf(value: string, kind: SecretKind): DrawnForm[] {
   const isName = kind === 'username';
   const [name = ''] = value.split('@');
   const forms = [
@@ -38,26 +38,26 @@ export function formsOf(value: string, kind: SecretKind): Form[] {
       ? [...bothWays(fold(name), false, false), ...bareForms(name, false)]
       : []),
   ];
-  const isFirst = ({ text, bare }: Form, at: number): boolean =>
+  const isFirst = ({ text, bare }: DrawnForm, at: number): boolean =>
     forms.findIndex(other => other.text === text && other.bare === bare) === at;
   return forms.filter(({ text }) => text !== '').filter(isFirst);
 }
 
 /** The rest of a value in its field, all of it; undefined: too little to be told from other text. */
-export function formOfEdited(text: string): Form | undefined {
+export function formOfEdited(text: string): DrawnForm | undefined {
   const folded = fold(text);
   return folded.length < EDITED_CHARACTERS_MIN ? undefined : { text: folded, size: folded.length, bare: false };
 }
 
-function bareForms(value: string, whole: boolean): Form[] {
+function bareForms(value: string, whole: boolean): DrawnForm[] {
   const letters = fold(value).replace(/[^\p{L}\p{N}]/gu, '');
   return bothWays(letters, true, whole).filter(({ size }) => size >= BARE_CHARACTERS_MIN);
 }
 
-const bothWays = (text: string, bare: boolean, whole: boolean): Form[] =>
+const bothWays = (text: string, bare: boolean, whole: boolean): DrawnForm[] =>
   [text, [...text].reverse().join('')].map(way => createForm(way, bare, whole));
 
-const createForm = (text: string, bare: boolean, whole: boolean): Form => ({
+const createForm = (text: string, bare: boolean, whole: boolean): DrawnForm => ({
   text,
   size: whole ? text.length : Math.floor(text.length / 2) + 1,
   bare,
@@ -69,7 +69,7 @@ const createForm = (text: string, bare: boolean, whole: boolean): Form => ({
  */
 export function findHeldTexts(
   texts: readonly string[],
-  forms: readonly Form[],
+  forms: readonly DrawnForm[],
   folded: (text: string) => string,
 ): Set<number> {
   const found = new Set<number>();

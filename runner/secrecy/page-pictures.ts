@@ -1,7 +1,7 @@
 import type { BrowserContext, CDPSession, Frame, Page } from 'playwright-core';
 import { pageScript } from '../browser/page-script.ts';
 import { type Drawn, type DrawnText, type Hiding, isMoving, readDrawn } from './drawn.ts';
-import { type Form, findHeldTexts, fold } from './held.ts';
+import { type DrawnForm, findHeldTexts, fold } from './held.ts';
 import { readHiddenRoots } from './shadow-roots.ts';
 import { siteOf } from './site.ts';
 
@@ -19,9 +19,9 @@ export interface PictureCheck {
 
 /** Values for which the pictures of a lease are searched. */
 export interface Searched {
-  readonly forms: readonly Form[];
+  readonly forms: readonly DrawnForm[];
   /** Those of them that documents of a site may be given: of what was filled in there. */
-  readonly bySite: ReadonlyMap<string, readonly Form[]>;
+  readonly bySite: ReadonlyMap<string, readonly DrawnForm[]>;
   /** Sites of which a document is there, in any tab, into which one was filled. */
   readonly heldSites: ReadonlySet<string>;
 }

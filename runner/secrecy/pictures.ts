@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BrowserContext, Frame, Page } from 'playwright-core';
 import { within } from '../../time/within.ts';
-import { type Form, formOfEdited, formsOf, type SecretKind } from './held.ts';
+import { type DrawnForm, formOfEdited, formsOf, type SecretKind } from './held.ts';
 import { type PagePictures, type PictureCheck, pagePictures, type Searched } from './page-pictures.ts';
 import { siteOf } from './site.ts';
 
@@ -50,7 +50,7 @@ const LOOKS_MAX = 8;
 
 /** Guards the pictures of every tab of the context. */
 export function guardPictures(context: BrowserContext): Pictures {
-  const bySite = new Map<string, Form[]>();
+  const bySite = new Map<string, DrawnForm[]>();
   const fields = new Set<FilledField>();
   const tabs = new WeakMap<Page, PagePictures>();
   /** One after the other in each tab: what one finds the next must not miss. */
@@ -82,9 +82,9 @@ export function guardPictures(context: BrowserContext): Pictures {
     return mine;
   }
 
-  function addForms(site: string, forms: readonly Form[]): void {
+  function addForms(site: string, forms: readonly DrawnForm[]): void {
     const before = bySite.get(site) ?? [];
-    const isNew = (form: Form) =>
+    const isNew = (form: DrawnForm) =>
       !before.some(({ text, size, bare }) => text === form.text && size === form.size && bare === form.bare);
     bySite.set(site, [...before, ...forms.filter(isNew)]);
   }

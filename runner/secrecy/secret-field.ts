@@ -28,7 +28,7 @@ export interface FieldText {
  * whatever has the focus by then, and a page can move that into a frame of another origin. Nothing of it is left to be
  * undone, as it would be after an edit. The page hears what it hears when a password manager fills a form.
  */
-export function putText(element: PageField, { text, secret }: FieldText): boolean {
+export function putFieldText(element: PageField, { text, secret }: FieldText): boolean {
   if (secret) element.style.setProperty('-webkit-text-security', 'disc', 'important');
   element.focus();
   const view = element.ownerDocument.defaultView;

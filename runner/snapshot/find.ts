@@ -56,7 +56,7 @@ interface Found {
 }
 
 /** The lines that match, each with what belongs to it and every ref, within the tokens. */
-export function find(outline: readonly Outline[], pattern: Pattern, tokensMax: number): string {
+export function findInOutline(outline: readonly Outline[], pattern: Pattern, tokensMax: number): string {
   const [name, at] = [nameOf(pattern), matcherOf(pattern)];
   const found: Found[] = [];
   const units = new Set<Outline>();

@@ -6,7 +6,7 @@ import { estimateTokens } from '../budget/estimate.ts';
 import { ariaTree } from './aria-tree.ts';
 import { changesSince, indexLines, type Known } from './changes.ts';
 import { concealOutline } from './conceal.ts';
-import type { find, Pattern } from './find.ts';
+import type { findInOutline, Pattern } from './find.ts';
 import { ELEMENTS_MAX, writeLargePage } from './large-page.ts';
 import type { layout } from './layout.ts';
 import type { Outline, outlineOf } from './outline.ts';
@@ -66,7 +66,7 @@ const HEAD_TOKENS = 100;
 /** Writes lines, without holding the runner's thread where there are many. */
 export interface LineWriter {
   outlineOf(...args: Parameters<typeof outlineOf>): Promise<Outline[]>;
-  find(...args: Parameters<typeof find>): Promise<string>;
+  find(...args: Parameters<typeof findInOutline>): Promise<string>;
   layout(...args: Parameters<typeof layout>): Promise<string>;
 }
 

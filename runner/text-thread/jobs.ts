@@ -1,6 +1,6 @@
 import { type FitBounds, fitTexts, type SafeText } from '../budget/fit.ts';
 import { redactor, type SecretValue } from '../reporting/redact.ts';
-import { find, matcherOf, type Pattern } from '../snapshot/find.ts';
+import { findInOutline, matcherOf, type Pattern } from '../snapshot/find.ts';
 import { foldText } from '../snapshot/fold-text.ts';
 import { type LayoutOptions, layout } from '../snapshot/layout.ts';
 import { type Outline, outlineOf } from '../snapshot/outline.ts';
@@ -21,7 +21,7 @@ function redactorOf(values: readonly SecretValue[]) {
 /** Work on a text whose length, or whose pattern, a page or an agent chose. */
 export const JOBS = {
   find: ({ outline, pattern, tokensMax }: { outline: readonly Outline[]; pattern: Pattern; tokensMax: number }) =>
-    find(outline, pattern, tokensMax),
+    findInOutline(outline, pattern, tokensMax),
   layout: ({ outline, options }: { outline: readonly Outline[]; options: LayoutOptions }) => layout(outline, options),
   outline: ({ tree, options }: { tree: Parameters<typeof outlineOf>[0]; options: Parameters<typeof outlineOf>[1] }) =>
     outlineOf(tree, options),

@@ -1,4 +1,4 @@
-import { find } from '../snapshot/find.ts';
+import { findInOutline } from '../snapshot/find.ts';
 import { layout } from '../snapshot/layout.ts';
 import { charactersIn, charactersOf, outlineOf } from '../snapshot/outline.ts';
 import type { LineWriter } from '../snapshot/writer.ts';
@@ -11,7 +11,7 @@ export const lineWriter = (thread: TextThread): LineWriter => ({
     charactersIn(tree) <= SHORT_CHARACTERS ? outlineOf(tree, options) : thread.run('outline', { tree, options }),
   find: async (outline, pattern, tokensMax) =>
     'text' in pattern && charactersOf(outline) <= SHORT_CHARACTERS
-      ? find(outline, pattern, tokensMax)
+      ? findInOutline(outline, pattern, tokensMax)
       : thread.run('find', { outline, pattern, tokensMax }),
   layout: async (outline, options) =>
     charactersOf(outline) <= SHORT_CHARACTERS ? layout(outline, options) : thread.run('layout', { outline, options }),

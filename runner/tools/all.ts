@@ -1,7 +1,7 @@
 import { click } from './click.ts';
 import { close } from './close.ts';
 import { consoleMessages } from './console-messages.ts';
-import type { Tool } from './define-tool.ts';
+import type { ToolDefinition } from './define-tool.ts';
 import { drag } from './drag.ts';
 import { drop } from './drop.ts';
 import { evaluate } from './evaluate.ts';
@@ -49,7 +49,7 @@ import { waitFor } from './wait-for.ts';
  * Playwright MCP is neither listed nor callable: above all `browser_run_code_unsafe`, which runs code in this process, and the tools
  * that write files or rewrite requests here.
  */
-export const TOOLS: readonly Tool[] = [
+export const TOOLS: readonly ToolDefinition[] = [
   ...[open, navigate, screenshot, click, type, getContent, scroll, wait, fillAndSubmit],
   ...[login, requestUserAction, show, listFiles, readFile],
   ...[listProfiles, setProfile, snapshotProfile, restoreProfile],

@@ -35,12 +35,12 @@ type Forms =
   | { readonly playwright?: undefined; readonly custom: CustomForm };
 
 /** One tool, with all that is known of it. The same for every lease. */
-export type Tool = Facts & Forms;
+export type ToolDefinition = Facts & Forms;
 
 export type Form = PlaywrightForm | CustomForm;
 
 /** Checks at compile time that a tool leaves nothing out; keeps the types of its forms. */
-export const defineTool = <T extends Tool>(tool: T): T => tool;
+export const defineTool = <T extends ToolDefinition>(tool: T): T => tool;
 
 /** Annotations of MCP, which follow from the effect. */
 export const annotationsOf = (effect: Effect): { readOnlyHint: true } | { destructiveHint: boolean } =>

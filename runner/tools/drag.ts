@@ -3,7 +3,7 @@ import type { Locator, Page } from 'playwright-core';
 import * as z from 'zod';
 import { refused } from '../../contract/tool-failure.ts';
 import type { Point } from '../acting/aim.ts';
-import { dropPoint, PLACES, type Place } from '../acting/drop-place.ts';
+import { type DropPlace, dropPoint, PLACES } from '../acting/drop-place.ts';
 import { dragAlong } from '../acting/pointer.ts';
 import { selectWords } from '../acting/select-words.ts';
 import { existing } from '../acting/target.ts';
@@ -43,7 +43,13 @@ export const drag = defineTool({
   },
 });
 
-async function dragOnto(page: Page, start: Locator, end: Locator, place: Place, signal: AbortSignal): Promise<void> {
+async function dragOnto(
+  page: Page,
+  start: Locator,
+  end: Locator,
+  place: DropPlace,
+  signal: AbortSignal,
+): Promise<void> {
   // Waits until the element stands still and nothing covers it.
   await start.hover(ACTION);
   const [from, toward] = [await pointOf(start), await pointOf(end)];

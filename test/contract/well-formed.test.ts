@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { beginning, partOf, wellFormed } from '../../contract/well-formed.ts';
 import { startOf } from '../../runner/budget/estimate.ts';
-import { find } from '../../runner/snapshot/find.ts';
+import { findInOutline } from '../../runner/snapshot/find.ts';
 
 const emoji = `x${'😀'.repeat(900)}`;
 
@@ -27,6 +27,6 @@ test('U+FFFD stands for a half that a page wrote, in a text and in JSON', () => 
 test('a long text that matches is shown in whole characters', () => {
   const line = `text: ${'😀'.repeat(1_500)} needle ${'😀'.repeat(1_500)}`;
   const outline = [{ role: 'text', line, ref: undefined, children: [] }];
-  expect(find(outline, { text: 'needle' }, 4_000).isWellFormed()).toBe(true);
-  expect(find(outline, { regex: '.needle', flags: '' }, 4_000).isWellFormed()).toBe(true);
+  expect(findInOutline(outline, { text: 'needle' }, 4_000).isWellFormed()).toBe(true);
+  expect(findInOutline(outline, { regex: '.needle', flags: '' }, 4_000).isWellFormed()).toBe(true);
 });

@@ -5,7 +5,7 @@ import { findTools } from '../../local/machine-tools.ts';
 import { VIEWPORT } from '../../runner/browser/context-options.ts';
 import { playwrightFrame } from '../../runner/browser/playwright-frame.ts';
 import { TOKENS_DEFAULT, TOKENS_MAX } from '../../runner/budget/fit.ts';
-import { find } from '../../runner/snapshot/find.ts';
+import { findInOutline } from '../../runner/snapshot/find.ts';
 import { layout } from '../../runner/snapshot/layout.ts';
 import { outlineOf } from '../../runner/snapshot/outline.ts';
 import { type SnapshotWriter, snapshotWriter } from '../../runner/snapshot/writer.ts';
@@ -82,7 +82,7 @@ async function measurePage(browser: Browser, origin: string, path: string): Prom
       async () => undefined,
       {
         outlineOf: async (...given) => outlineOf(...given),
-        find: async (...given) => find(...given),
+        find: async (...given) => findInOutline(...given),
         layout: async (...given) => layout(...given),
       },
     );

@@ -3,7 +3,7 @@ import type { LeaseTool } from '../../../runner/calls/lease-tools.ts';
 import type { Admitted, Call } from '../../../runner/calls/stage.ts';
 import { TOOLS } from '../../../runner/tools/all.ts';
 import { besideForm } from '../../../runner/tools/custom-form.ts';
-import { defineTool, type Tool } from '../../../runner/tools/define-tool.ts';
+import { defineTool, type ToolDefinition } from '../../../runner/tools/define-tool.ts';
 import { askPlaywright } from '../../../runner/tools/playwright-form.ts';
 
 /** A tool of the house by its name. */
@@ -13,7 +13,7 @@ export function toolNamed(name: string): LeaseTool {
   return leaseTool(definition);
 }
 
-export function leaseTool(definition: Tool): LeaseTool {
+export function leaseTool(definition: ToolDefinition): LeaseTool {
   const form = definition.playwright ?? definition.custom;
   return {
     definition,
@@ -35,7 +35,7 @@ export const besideTool = (run: () => Promise<CallToolResult>): LeaseTool =>
   });
 
 /** A tool that acts on the page, with these facts. */
-export const actingTool = (facts: Partial<Omit<Tool, 'custom' | 'playwright'>>): LeaseTool =>
+export const actingTool = (facts: Partial<Omit<ToolDefinition, 'custom' | 'playwright'>>): LeaseTool =>
   leaseTool(
     defineTool({
       name: 'acting',

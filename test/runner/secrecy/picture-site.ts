@@ -13,7 +13,7 @@ import { captureTabs } from '../../../runner/capture/captures.ts';
 import { uploadOrderWriter } from '../../../runner/lease/upload-order.ts';
 import { startRecording } from '../../../runner/recording/recording.ts';
 import { guardPictures, isWithheld, type Pictures } from '../../../runner/secrecy/pictures.ts';
-import { putText } from '../../../runner/secrecy/secret-field.ts';
+import { putFieldText } from '../../../runner/secrecy/secret-field.ts';
 import { realClock } from '../../../time/clock.ts';
 
 /** Full blocks in green: wherever it is drawn, however small, a picture has many green pixels. */
@@ -149,7 +149,7 @@ export async function fill(page: Page, pictures: Pictures): Promise<void> {
   const field = await page.locator('#p').elementHandle();
   if (field === null) throw new Error('no field');
   await pictures.filled(page.mainFrame(), SECRET, 'password', () => field.inputValue());
-  await field.evaluate(putText, { text: SECRET, secret: true });
+  await field.evaluate(putFieldText, { text: SECRET, secret: true });
 }
 
 type Wanted = (r: number, g: number, b: number) => boolean;

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vi
 import type { Snapshot } from '../../../contract/assignment.ts';
 import { findTools } from '../../../local/machine-tools.ts';
 import { type Settler, settler } from '../../../runner/settle/settle.ts';
-import { find } from '../../../runner/snapshot/find.ts';
+import { findInOutline } from '../../../runner/snapshot/find.ts';
 import { layout } from '../../../runner/snapshot/layout.ts';
 import { outlineOf } from '../../../runner/snapshot/outline.ts';
 import { type SnapshotWriter, snapshotWriter } from '../../../runner/snapshot/writer.ts';
@@ -29,7 +29,7 @@ beforeEach(async () => {
   settling = settler(context, () => performance.now(), 30_000);
   writer = snapshotWriter(context, async text => text, settling.look, {
     outlineOf: async (...page) => outlineOf(...page),
-    find: async (...search) => find(...search),
+    find: async (...search) => findInOutline(...search),
     layout: async (...lines) => layout(...lines),
   });
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { AriaNode } from '../../../runner/snapshot/aria-tree.ts';
-import { find } from '../../../runner/snapshot/find.ts';
+import { findInOutline } from '../../../runner/snapshot/find.ts';
 import { outlineOf } from '../../../runner/snapshot/outline.ts';
 
 const outline = outlineOf(
@@ -13,20 +13,20 @@ const outline = outlineOf(
 test.each(['Kündigung', 'total 10 000 €', 'zerowidth', 'café', 'cafe\u0301', 'finance abc', '10\u00a0000'])(
   'finds %s as a person would write it',
   text => {
-    expect(find(outline, { text }, 1_000)).toMatch(/^Found 1 match/);
+    expect(findInOutline(outline, { text }, 1_000)).toMatch(/^Found 1 match/);
   },
 );
 
 test('a pattern matches the text as it is, and as it is written', () => {
-  expect(find(outline, { regex: 'Kündigung', flags: '' }, 1_000)).toMatch(/^Found 1 match/);
-  expect(find(outline, { regex: '10\\s000', flags: '' }, 1_000)).toMatch(/^Found 1 match/);
-  expect(find(outline, { regex: '\\u00ad', flags: '' }, 1_000)).toMatch(/^Found 1 match/);
+  expect(findInOutline(outline, { regex: 'Kündigung', flags: '' }, 1_000)).toMatch(/^Found 1 match/);
+  expect(findInOutline(outline, { regex: '10\\s000', flags: '' }, 1_000)).toMatch(/^Found 1 match/);
+  expect(findInOutline(outline, { regex: '\\u00ad', flags: '' }, 1_000)).toMatch(/^Found 1 match/);
 });
 
 test('words of a sentence are found across the links in it', () => {
   const link: AriaNode = { role: 'link', name: 'old pier', ref: 'e2' };
   const page = outlineOf([{ role: 'paragraph', children: ['From the', link, 'you see gulls'] }]);
-  expect(find(page, { text: 'the old pier you see' }, 1_000)).toBe(
+  expect(findInOutline(page, { text: 'the old pier you see' }, 1_000)).toBe(
     'Found 1 match for "the old pier you see":\n- paragraph: From the link "old pier" [ref=e2] you see gulls',
   );
 });

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { TOOLSETS } from '../../../contract/assignment.ts';
 import { toolsOf } from '../../../contract/tool-list.ts';
 import { TOOLS } from '../../../runner/tools/all.ts';
-import { annotationsOf, defineTool, type Tool } from '../../../runner/tools/define-tool.ts';
+import { annotationsOf, defineTool, type ToolDefinition } from '../../../runner/tools/define-tool.ts';
 import { hover } from '../../../runner/tools/hover.ts';
 import type { PlaywrightForm } from '../../../runner/tools/playwright-form.ts';
 
@@ -81,6 +81,6 @@ test('a tool that leaves out a fact does not compile', () => {
     // @ts-expect-error without whether a snapshot follows
     { sets, title, description, args, unlisted, settles, run } satisfies PlaywrightForm,
   ];
-  const complete: Tool = defineTool({ name, seconds, effect, whileTainted, shorter, playwright });
+  const complete: ToolDefinition = defineTool({ name, seconds, effect, whileTainted, shorter, playwright });
   expect(incomplete).not.toContainEqual(complete);
 });

@@ -30,7 +30,7 @@ const SHOWN = new Map([
   ['info', 2],
 ]);
 
-export function consoleMessages({ context, conceal, isClosed }: ConsoleMessagesOptions): ConsoleMessages {
+export function consoleNotes({ context, conceal, isClosed }: ConsoleMessagesOptions): ConsoleMessages {
   let kept: { readonly rank: number; readonly text: string }[] = [];
   let count = 0;
 

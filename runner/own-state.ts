@@ -5,7 +5,7 @@ import type { OwnBrowser } from './own-browser.ts';
 import type { Redact } from './reporting/redact.ts';
 
 /** The state of a runner and of its one lease. */
-export interface RunnerState {
+export interface OwnState {
   readonly bootId: string;
   readonly machine: PhaseMachine;
   readonly own: OwnBrowser;

@@ -2,7 +2,7 @@ import type { RunnerBrowser } from './browser/browser.ts';
 import type { ContextOptions } from './browser/context-options.ts';
 import type { RunnerParts } from './lease/options.ts';
 
-export interface RunnerOptions extends RunnerParts {
+export interface RunnerDependencies extends RunnerParts {
   readonly runnerId: string;
   /** With a folder, the browser keeps there what sites store. */
   readonly launch: (userDataDir?: string, context?: ContextOptions) => Promise<RunnerBrowser>;
