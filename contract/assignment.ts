@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { keepFiles } from './files.ts';
 import { HIBERNATE } from './hibernation.ts';
-import { epoch } from './lease-key.ts';
+import { epoch, runnerId, sessionId } from './lease-key.ts';
 import { KEEP_PAGES } from './page-names.ts';
 import { pageOptions } from './page-options.ts';
 import { credentialTarget } from './policy/credential-target.ts';
@@ -62,7 +62,11 @@ export const redemptionClaims = brokerClaims.extend({
 export type RedemptionClaims = z.infer<typeof redemptionClaims>;
 
 /** Body of `POST /assign`, `POST /drain`, `POST /save-profile`, `POST /check-login` and `POST /hibernate`: a token signed by the controller. */
-export const signedToken = z.strictObject({ token: z.string().max(16_384) });
+export const signedToken = z
+  .strictObject({
+    token: z.string().max(16_384).describe('Order, signed by the controller (EdDSA) for this boot of this runner.'),
+  })
+  .meta({ id: 'SignedOrder' });
 
 /** Claims of the drain token (EdDSA, the runner's audience of the assignment). */
 export const drainClaims = z.object({ order: z.literal('drain'), reason: z.string() });
@@ -73,25 +77,46 @@ export const saveProfileClaims = z.object({ order: z.literal('save_profile') });
 /** Claims of the order to look whether the lease's profile is logged in (EdDSA, the same audience). */
 export const checkLoginClaims = z.object({ order: z.literal('check_login'), page: profileCheckRequest });
 
-export const assignAnswer = z.object({ runner_id: z.uuid(), boot_id: z.uuid(), session_id: z.uuid(), epoch });
+const bootId = z.uuid().describe('Id of this start of the process.');
+
+export const assignAnswer = z
+  .object({ runner_id: runnerId, boot_id: bootId, session_id: sessionId, epoch })
+  .meta({ id: 'AssignAnswer' });
 export type AssignAnswer = z.infer<typeof assignAnswer>;
 
 /** The runner serves no agent any more; it finishes its recording and exits. */
-export const drainAnswer = z.object({ acknowledged: z.literal(true) });
+export const drainAnswer = z
+  .object({ acknowledged: z.literal(true).describe('The lease has ended for its agents.') })
+  .meta({ id: 'DrainAnswer' });
 
 /** One of the two health checks of S5: is the process running, and does it answer the protocol. */
-const gate = z.object({ ok: z.boolean(), detail: z.string() });
+const gate = z.object({
+  ok: z.boolean().describe('Whether the check passed.'),
+  detail: z.string().describe('Finding of the check.'),
+});
 
 /** Answer of `GET /healthz`: 200 when the browser itself answered, else 503. Contains no secret. */
-export const runnerHealth = z.object({
-  runner_id: z.uuid(),
-  boot_id: z.uuid(),
-  phase: z.enum(RUNNER_PHASES),
-  browser: z.object({ process: gate, protocol: gate }),
-  /** Last lines of the browser's own output, when a check fails. */
-  log: z.array(z.string()).optional(),
-  error: z.object({ code: z.string(), detail: z.string() }).optional(),
-});
+export const runnerHealth = z
+  .object({
+    runner_id: runnerId,
+    boot_id: bootId,
+    phase: z.enum(RUNNER_PHASES).describe('Phase of the process.'),
+    browser: z
+      .object({
+        process: gate.describe('Whether the process of the browser runs.'),
+        protocol: gate.describe('Whether the browser answers.'),
+      })
+      .describe('Checks of the browser.'),
+    log: z.array(z.string()).optional().describe("Last lines of the browser's own output, when a check fails."),
+    error: z
+      .object({
+        code: z.string().describe('Code of the problem.'),
+        detail: z.string().describe('Explanation of the problem.'),
+      })
+      .optional()
+      .describe('Reason of the phase `failed`.'),
+  })
+  .meta({ id: 'RunnerHealth' });
 export type RunnerHealth = z.infer<typeof runnerHealth>;
 
 /** Body of `POST /internal/runner-totp` (lease token), and its answer: the current code (B3). */

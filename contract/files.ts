@@ -59,7 +59,9 @@ export const sessionFile = z
 export type SessionFile = z.infer<typeof sessionFile>;
 
 /** Answer of a runner's `GET /files`. */
-export const runnerFiles = z.object({ files: z.array(sessionFile) });
+export const runnerFiles = z
+  .object({ files: z.array(sessionFile).describe('Files of the lease as they can be read now.') })
+  .meta({ id: 'RunnerFiles' });
 
 /** Answer of `GET /internal/browser-sessions/{id}/files`. */
 export const fileList = z

@@ -54,4 +54,6 @@ export const hibernateClaims = z.object({
 export type HibernateOrder = Pick<z.infer<typeof hibernateClaims>, 'why' | 'idle_seconds'>;
 
 /** Answer of a runner's `POST /hibernate`: the session is hibernated, and the runner ends. */
-export const hibernateAnswer = z.object({ hibernated: z.literal(true) });
+export const hibernateAnswer = z
+  .object({ hibernated: z.literal(true).describe('The controller has the snapshot, and the runner ends.') })
+  .meta({ id: 'HibernateAnswer' });

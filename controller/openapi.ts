@@ -1,5 +1,10 @@
+import swagger from '@fastify/swagger';
+import Fastify, { type RouteOptions } from 'fastify';
+import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod';
 import { pino } from 'pino';
 import manifest from '../package.json' with { type: 'json' };
+import { problemAnswer } from './http/describe.ts';
+import { type OpenApiHead, openApi } from './http/openapi.ts';
 import { buildServer, type ServerParts } from './http/server.ts';
 
 /** The OpenAPI document of the controller, read from the routes of a server that never listens. */
@@ -16,4 +21,25 @@ export async function openApiDocument(): Promise<object> {
   return app.swagger();
 }
 
-if (import.meta.main) process.stdout.write(`${JSON.stringify(await openApiDocument(), null, 2)}\n`);
+/** A route that another program serves. */
+export interface DescribedRoute {
+  readonly method: string;
+  /** As OpenAPI writes it, e.g. `/files/{name}`. */
+  readonly path: string;
+  readonly schema: RouteOptions['schema'] & { readonly response: object };
+}
+
+/** The OpenAPI document of a server without Fastify, in the form of the controller's. */
+export async function documentOf(head: OpenApiHead, routes: readonly DescribedRoute[]): Promise<object> {
+  const app = Fastify();
+  app.setValidatorCompiler(validatorCompiler);
+  app.setSerializerCompiler(serializerCompiler);
+  await app.register(swagger, openApi(head));
+  for (const { method, path, schema } of routes) {
+    const response = { ...schema.response, '4xx': problemAnswer, '5xx': problemAnswer };
+    const url = path.replaceAll(/\{(\w+)\}/g, ':$1');
+    app.route({ method, url, schema: { ...schema, response }, handler: async () => undefined });
+  }
+  await app.ready();
+  return app.swagger();
+}

@@ -13,9 +13,12 @@ const CATALOGUE = {
   'release/catalogue.json': catalogueEntries,
 } as const;
 
+const IN_OPENAPI = /(?<="version": ")[^"]+/;
 /** The version in files of other formats: what stands before and after it. */
 const QUOTED: Readonly<Record<string, RegExp>> = {
-  'docs/openapi.json': /(?<="version": ")[^"]+/,
+  'docs/openapi.json': IN_OPENAPI,
+  'docs/internal-openapi.json': IN_OPENAPI,
+  'docs/runner-openapi.json': IN_OPENAPI,
   'client/mcp.ts': /(?<=name: 'omicron-browser', version: ')[^']+/,
   'local/mcp-browser.ts': /(?<=name: 'omicron-browser', version: ')[^']+/,
   'clients/python/pyproject.toml': /(?<=^version = ")[^"]+/m,

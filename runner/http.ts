@@ -1,10 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import type { z } from 'zod';
-import { type AssignAnswer, type drainAnswer, type RunnerHealth, signedToken } from '../contract/assignment.ts';
-import type { hibernateAnswer } from '../contract/hibernation.ts';
+import type { RunnerHealth } from '../contract/assignment.ts';
 import { OmicronError, PROBLEM_TYPE } from '../contract/problem.ts';
-import type { ProfileCheck, profileSaved } from '../contract/profile.ts';
 import { CALL_DEPTH_MAX, parseJsonBody } from '../http/json-body.ts';
 import { neverSniff } from '../http/never-sniff.ts';
 import { onlyWebSockets } from '../http/upgrade.ts';
@@ -13,15 +11,29 @@ import { inSpan } from '../process/tracing.ts';
 import { serveFiles } from './files-http.ts';
 import { serveLive } from './live-upgrade.ts';
 import { checkOrigin } from './mcp/origin.ts';
+import { RUNNER_ROUTES } from './routes.ts';
 import type { Runner } from './runner.ts';
 
 /** A signed token has at most 16 kB; an MCP call may carry text to type. */
 const TOKEN_BYTES_MAX = 32 * 1024;
 const MCP_BYTES_MAX = 4 * 1024 * 1024;
-/** The controller's orders, each in the trace of its caller; a call of MCP has a span of its own (`calls/record.ts`). */
-const ORDERS = new Set(['/assign', '/drain', '/save-profile', '/hibernate', '/check-login']);
 /** A controller that saw the runner become warm keeps its connection for the assignment, perhaps much later. */
 const KEEP_ALIVE_MS = 3_600_000;
+
+type Routes = typeof RUNNER_ROUTES;
+type Handle = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+/** A handler of each route; the MCP SDK answers other methods of its clients itself, and WebSockets are served by `live-upgrade.ts`. */
+type Handlers = { [Path in Exclude<keyof Routes, '/live'>]: { [Method in keyof Routes[Path]]: Handle } } & {
+  '/mcp': { GET: Handle; DELETE: Handle };
+};
+
+/** The controller's orders, each in the trace of its caller; a call of MCP has a span of its own (`calls/record.ts`). */
+type OrderPath = '/assign' | '/drain' | '/save-profile' | '/hibernate' | '/check-login';
+const ORDERS = new Set(
+  Object.entries(RUNNER_ROUTES).flatMap(([path, methods]) =>
+    'POST' in methods && methods.POST.tag === 'orders' ? path : [],
+  ),
+);
 
 export interface RunnerServerOptions {
   /** Origins whose pages may use `/mcp` and `/live` too. */
@@ -31,42 +43,18 @@ export interface RunnerServerOptions {
 
 /** The runner over HTTP: `/assign`, `/drain`, `/save-profile`, `/check-login`, `/hibernate`, `/healthz`, `/health`, `/files`, `/mcp`, and the WebSockets of `/live`; every error is a problem document. */
 export function runnerServer(runner: Runner, { mcpOrigins, log }: RunnerServerOptions): Server {
-  const routes: Record<
-    string,
-    Record<string, (request: IncomingMessage, response: ServerResponse) => Promise<void>>
-  > = {
-    '/assign': {
-      async POST(request, response) {
-        const { token } = await readToken(request);
-        send(response, 200, (await runner.assign(token)) satisfies AssignAnswer);
-      },
-    },
-    '/drain': {
-      async POST(request, response) {
-        const { token } = await readToken(request);
-        await runner.drain(token);
-        send(response, 200, { acknowledged: true } satisfies z.infer<typeof drainAnswer>);
-      },
-    },
-    '/save-profile': {
-      async POST(request, response) {
-        const { token } = await readToken(request);
-        send(response, 200, { version: await runner.saveProfile(token) } satisfies z.infer<typeof profileSaved>);
-      },
-    },
-    '/hibernate': {
-      async POST(request, response) {
-        const { token } = await readToken(request);
-        await runner.hibernate(token);
-        send(response, 200, { hibernated: true } satisfies z.infer<typeof hibernateAnswer>);
-      },
-    },
-    '/check-login': {
-      async POST(request, response) {
-        const { token } = await readToken(request);
-        send(response, 200, (await runner.checkLogin(token)) satisfies ProfileCheck);
-      },
-    },
+  const routes: Handlers = {
+    '/assign': order('/assign', token => runner.assign(token)),
+    '/drain': order('/drain', async token => {
+      await runner.drain(token);
+      return { acknowledged: true };
+    }),
+    '/save-profile': order('/save-profile', async token => ({ version: await runner.saveProfile(token) })),
+    '/hibernate': order('/hibernate', async token => {
+      await runner.hibernate(token);
+      return { hibernated: true };
+    }),
+    '/check-login': order('/check-login', token => runner.checkLogin(token)),
     '/healthz': {
       async GET(_request, response) {
         const health = await runner.health();
@@ -99,9 +87,8 @@ export function runnerServer(runner: Runner, { mcpOrigins, log }: RunnerServerOp
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = (takeUrlToken(request).split('?')[0] ?? '').replace(/^\/files\/[^/]+$/, '/files/{name}');
-    const methods = Object.hasOwn(routes, path) ? routes[path] : undefined;
-    const handler =
-      methods !== undefined && Object.hasOwn(methods, request.method ?? '') ? methods[request.method ?? ''] : undefined;
+    const methods = ownOf<Record<string, Handle>>(routes, path);
+    const handler = methods && ownOf<Handle>(methods, request.method ?? '');
     if (handler === undefined) {
       if (methods !== undefined) response.setHeader('allow', Object.keys(methods).join(', '));
       throw new OmicronError(
@@ -125,6 +112,9 @@ export function runnerServer(runner: Runner, { mcpOrigins, log }: RunnerServerOp
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   return server;
 }
+
+const ownOf = <Value>(record: Readonly<Record<string, Value>>, name: string): Value | undefined =>
+  Object.hasOwn(record, name) ? record[name] : undefined;
 
 const bearerOf = ({ headers }: IncomingMessage): string | undefined =>
   /^Bearer (\S+)$/i.exec(headers.authorization ?? '')?.[1];
@@ -160,11 +150,18 @@ function refuse(request: IncomingMessage, response: ServerResponse, error: unkno
   send(response, problem.status, problem, PROBLEM_TYPE);
 }
 
-async function readToken(request: IncomingMessage): Promise<z.infer<typeof signedToken>> {
-  const parsed = signedToken.safeParse(await readJson(request, TOKEN_BYTES_MAX));
-  if (parsed.success) return parsed.data;
-  throw new OmicronError('invalid_request', 'The body must be {"token": "..."} and nothing else.');
-}
+/** The handler of an order: reads its token, and answers what the route promises. */
+const order = <Path extends OrderPath>(
+  path: Path,
+  carryOut: (token: string) => Promise<z.infer<Routes[Path]['POST']['response'][200]>>,
+): { POST: Handle } => ({
+  async POST(request, response) {
+    const parsed = RUNNER_ROUTES[path].POST.body.safeParse(await readJson(request, TOKEN_BYTES_MAX));
+    if (!parsed.success)
+      throw new OmicronError('invalid_request', 'The body must be {"token": "..."} and nothing else.');
+    send(response, 200, await carryOut(parsed.data.token));
+  },
+});
 
 async function readJson(request: IncomingMessage, bytesMax: number): Promise<unknown> {
   if (!/^application\/json\b/i.test(request.headers['content-type'] ?? ''))

@@ -4,35 +4,54 @@ import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-pro
 const bearerScheme = (description: string) =>
   ({ type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description }) as const;
 
-/** The document's head; its paths and schemas come from the routes. */
-export const openApi = (version: string): FastifyDynamicSwaggerOptions => ({
+/** Head of a document; its paths and schemas come from the routes. */
+export interface OpenApiHead {
+  readonly title: string;
+  readonly version: string;
+  readonly description: string;
+  /** Default host and port of the server. */
+  readonly host: string;
+  readonly port: string;
+  /** Descriptions of the bearer tokens, by the scheme's name. */
+  readonly tokens: Readonly<Record<string, string>>;
+}
+
+export const openApi = ({
+  title,
+  version,
+  description,
+  host,
+  port,
+  tokens,
+}: OpenApiHead): FastifyDynamicSwaggerOptions => ({
   openapi: {
     openapi: '3.1.0',
-    info: {
-      title: 'omicron-browser session controller',
-      version,
-      description:
-        'Leases isolated browsers for AI agents: one runner per (user, conversation), served over Playwright MCP.',
-      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
-    },
-    servers: [
-      {
-        url: 'http://{host}:{port}',
-        variables: { host: { default: 'browser-session-controller' }, port: { default: '8080' } },
-      },
-    ],
+    info: { title, version, description, license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
+    servers: [{ url: 'http://{host}:{port}', variables: { host: { default: host }, port: { default: port } } }],
     components: {
-      securitySchemes: {
-        service: bearerScheme(
-          'HS256 under the secret that the platform shares with the controller (OMICRON_SERVICE_JWT_SECRET, 32 bytes or more). Claims: `aud` is `browser-session-controller`; `exp`, in seconds since 1970, is at most 60 s from now; `iat` is optional, and exp may then be 60 s after it at most; `user_id` is optional and limits the call to that user; others are ignored. Clocks may differ by 5 s.',
-        ),
-        egress: bearerScheme('HS256 under a secret of its own, aud `egress-authorize`; else as `service`'),
-        runner: bearerScheme('EdDSA, issued by the controller to one runner'),
-      },
+      securitySchemes: Object.fromEntries(
+        Object.entries(tokens).map(([name, about]) => [name, bearerScheme(about)] as const),
+      ),
     },
   },
   transform: jsonSchemaTransform,
   transformObject: document => pruneSchemas(jsonSchemaTransformObject(document)),
+});
+
+/** The head of the controller's own document. */
+export const controllerHead = (version: string): OpenApiHead => ({
+  title: 'omicron-browser session controller',
+  version,
+  description:
+    'Leases isolated browsers for AI agents: one runner per (user, conversation), served over Playwright MCP.',
+  host: 'browser-session-controller',
+  port: '8080',
+  tokens: {
+    service:
+      'HS256 under the secret that the platform shares with the controller (OMICRON_SERVICE_JWT_SECRET, 32 bytes or more). Claims: `aud` is `browser-session-controller`; `exp`, in seconds since 1970, is at most 60 s from now; `iat` is optional, and exp may then be 60 s after it at most; `user_id` is optional and limits the call to that user; others are ignored. Clocks may differ by 5 s.',
+    egress: 'HS256 under a secret of its own, aud `egress-authorize`; else as `service`',
+    runner: 'EdDSA, issued by the controller to one runner',
+  },
 });
 
 /** Every schema is generated twice, as it is sent (`Input`) and as it is answered. Keeps those that a route uses, one under its own name. */

@@ -16,7 +16,7 @@ import { type LeaseMcpRoutes, leaseMcpRoutes, underRunnersName } from './lease-m
 import { type LeaseRoutes, leaseRoutes } from './leases.ts';
 import { type LiveRoutes, liveRoutes } from './live.ts';
 import { pipeLiveViews } from './live-upgrade.ts';
-import { openApi } from './openapi.ts';
+import { controllerHead, openApi } from './openapi.ts';
 import { type OperationsRoutes, operationsRoutes } from './operations.ts';
 import { type PolicyRoutes, policyRoutes } from './policies.ts';
 import { answerProblems, clientErrorHandler, frameworkErrors } from './problems.ts';
@@ -86,7 +86,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   const liveViews = pipeLiveViews(app.server, parts);
   app.addHook('preClose', async () => liveViews.close());
 
-  await app.register(swagger, openApi(parts.version));
+  await app.register(swagger, openApi(controllerHead(parts.version)));
   const under = (prefix: string) => ({ ...parts, prefix });
   await app.register(leaseRoutes, under('/internal/browser-sessions'));
   await app.register(sessionRoutes, under('/internal/browser-sessions'));

@@ -1,23 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { expect, it } from 'vitest';
-import { openApiDocument } from '../../controller/openapi.ts';
-
-it('docs/openapi.json is what the controller serves; `npm run openapi` writes it', async () => {
-  const committed: unknown = JSON.parse(await readFile(new URL('../../docs/openapi.json', import.meta.url), 'utf8'));
-  expect(committed).toEqual(JSON.parse(JSON.stringify(await openApiDocument())));
-});
-
-it('docs/openapi.json has no schema that no route uses, and none twice', async () => {
-  const document = JSON.parse(JSON.stringify(await openApiDocument()));
-  const schemas: Record<string, { title?: string }> = document.components.schemas;
-  const used = new Set(
-    [...JSON.stringify(document).matchAll(/#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name),
-  );
-  expect(Object.keys(schemas).filter(name => !used.has(name))).toEqual([]);
-  const titles = Object.values(schemas).flatMap(({ title }) => title ?? []);
-  expect(titles).toEqual([...new Set(titles)]);
-  expect(Object.keys(schemas)).toContain('GetOrCreateRequest');
-});
+import { describe, expect, it } from 'vitest';
+import { openApiDocuments, schemasIn } from './openapi-documents.ts';
 
 /** Places of properties and parameters without a description; a reference may have that of its schema. */
 function undescribed(part: unknown, schemas: Record<string, unknown>, place = ''): string[] {
@@ -35,14 +18,41 @@ function undescribed(part: unknown, schemas: Record<string, unknown>, place = ''
   ];
 }
 
-it('every property and parameter has a description', async () => {
-  const document = JSON.parse(JSON.stringify(await openApiDocument()));
-  expect(undescribed(document, document.components.schemas)).toEqual([]);
+const DOCUMENTS = await openApiDocuments();
+
+describe.each(DOCUMENTS)('%s', (path, document) => {
+  const { schemas } = document.components;
+  const operations = Object.values(document.paths).flatMap(methods => Object.values(methods));
+
+  it('is what the routes give; `npm run openapi` writes it', async () => {
+    expect(JSON.parse(await readFile(path, 'utf8'))).toEqual(document);
+  });
+
+  it('has no schema that no route uses, and none twice', () => {
+    const used = schemasIn(document);
+    expect(Object.keys(schemas).filter(name => !used.includes(name))).toEqual([]);
+    const titles = Object.values(schemas).flatMap(({ title }) => title ?? []);
+    expect(titles).toEqual([...new Set(titles)]);
+  });
+
+  it('describes every property and parameter', () => {
+    expect(undescribed(document, schemas)).toEqual([]);
+  });
+
+  it('gives every operation a summary, a tag and a name of its own', () => {
+    expect(operations.filter(({ summary, tags = [] }) => summary === undefined || tags.length === 0)).toEqual([]);
+    expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length);
+  });
 });
 
-it('every operation has a tag', async () => {
-  const document = JSON.parse(JSON.stringify(await openApiDocument()));
-  const paths: Record<string, Record<string, { tags?: string[] }>> = document.paths;
-  const operations = Object.values(paths).flatMap(path => Object.values(path));
-  expect(operations.filter(({ tags = [] }) => tags.length === 0)).toEqual([]);
+it('the documents have every route once', () => {
+  const routes = DOCUMENTS.map(([path, { paths }]) => [
+    path,
+    Object.values(paths).flatMap(methods => Object.keys(methods)).length,
+  ]);
+  expect(Object.fromEntries(routes)).toEqual({
+    'docs/openapi.json': 42,
+    'docs/internal-openapi.json': 22,
+    'docs/runner-openapi.json': 12,
+  });
 });

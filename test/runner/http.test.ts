@@ -8,6 +8,7 @@ import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { ENV, RUNNER_COMMAND } from '../../contract/names.ts';
 import { problemSchema } from '../../contract/problem.ts';
+import { RUNNER_ROUTES } from '../../runner/routes.ts';
 import { runnerSettings } from '../../runner/settings.ts';
 import { eventually } from '../eventually.ts';
 import { type FakeController, startFakeController } from '../fakes/controller.ts';
@@ -58,6 +59,15 @@ test.each([
     }
   },
 );
+
+test.each(
+  Object.entries(RUNNER_ROUTES)
+    .filter(([path]) => path !== '/live') // test/live/ opens its WebSockets
+    .flatMap(([path, methods]) => Object.keys(methods).map(method => [method, path] as const)),
+)('%s %s of the OpenAPI document is served', async (method, path) => {
+  const answer = await send(path.replace('{name}', 'x'), { method });
+  expect([200, 401, 415]).toContain(answer.status);
+});
 
 test.each(['/', '/nothing', '/assign/', '/mcp/x', '/__proto__', '/constructor', '/../etc/passwd', '/live'])(
   'there is no route %s',
