@@ -1,17 +1,22 @@
 import { pino } from 'pino';
 import { ENV } from '../contract/names.ts';
+import manifest from '../package.json' with { type: 'json' };
+import { currentSpan, startTracing } from '../process/tracing.ts';
 import { signInBy } from './identity.ts';
 import { startConsole } from './server/console.ts';
 import { parseConsoleSettings } from './settings.ts';
 
 // Entry of the console on a cluster. The local stack starts the console in its own process.
 
-const log = pino({ name: 'console' });
+const log = pino({ name: 'console', mixin: () => ({ ...currentSpan() }) });
 
 try {
   const settings = parseConsoleSettings(process.env);
   for (const name of [ENV.serviceSecret, ENV.consoleOidcClientSecret, ENV.consolePlatformSecret])
     delete process.env[name];
+  const { version } = manifest;
+  const onLost = (spans: number) => log.warn({ spans }, 'spans lost: the collector does not take them');
+  const stopTracing = await startTracing({ name: 'omicron-console', version, onLost }, process.env);
   const { url, host, port, controllerUrl, serviceSecret, embedOrigins, ffmpeg } = settings;
   const running = await startConsole({
     url,
@@ -25,7 +30,10 @@ try {
   });
   const stop = (signal: NodeJS.Signals) => {
     log.info({ signal }, 'console stopping');
-    void running.stop().then(() => process.exit(0));
+    void running
+      .stop()
+      .then(stopTracing)
+      .then(() => process.exit(0));
   };
   process.once('SIGTERM', stop).once('SIGINT', stop);
 } catch (cause) {

@@ -210,6 +210,9 @@ export function describeOwnMachineSettings(code: string, host: string, port: num
   return `To open a site of the machine itself on a local stack, ${start}, and open its port by a policy: ${policy}.`;
 }
 
+/** The span below which a connection is, from a runner's forwarder. As every `Proxy-*` header it ends at the proxy. */
+export const PROXY_TRACEPARENT = 'proxy-traceparent';
+
 /** Header of every answer of the proxy itself; sites cannot set it. */
 export const REFUSAL_HEADER = 'x-omicron-refusal';
 

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import { PROXY_TRACEPARENT } from '../contract/egress.ts';
 import { answerSocket, clientClosedSignal } from './client.ts';
 import { hasBody } from './headers.ts';
 import type { OutboundConnections } from './outbound.ts';
@@ -32,6 +33,7 @@ export async function handleConnect(
   if (hasBody(request)) return bad('CONNECT has no body');
   const wanted = {
     authorization: request.headers['proxy-authorization'],
+    traceparent: request.headers[PROXY_TRACEPARENT],
     target,
     method: 'connect' as const,
     client,

@@ -7,7 +7,7 @@ import {
 } from 'node:http';
 import type { Socket } from 'node:net';
 import { pipeline } from 'node:stream';
-import { REFUSALS } from '../contract/egress.ts';
+import { PROXY_TRACEPARENT, REFUSALS } from '../contract/egress.ts';
 import { requestFields } from '../http/end-to-end.ts';
 import { mayReuse } from '../http/may-reuse.ts';
 import { answerSocket, clientClosedSignal } from './client.ts';
@@ -47,6 +47,7 @@ function parseRequest(
   return {
     wanted: {
       authorization,
+      traceparent: request.headers[PROXY_TRACEPARENT],
       target: absolute.target,
       method,
       client: request.socket,

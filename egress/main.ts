@@ -1,22 +1,30 @@
 import { pino } from 'pino';
 import type { EgressReady } from '../contract/egress.ts';
 import { ENV } from '../contract/names.ts';
+import manifest from '../package.json' with { type: 'json' };
+import { currentSpan, startTracing } from '../process/tracing.ts';
 import { startEgress } from './compose.ts';
 import { controllerPolicies } from './controller.ts';
 import { parseEgressSettings } from './settings.ts';
 
-const log = pino({ name: 'egress' });
+const log = pino({ name: 'egress', mixin: () => ({ ...currentSpan() }) });
 
 try {
   const settings = parseEgressSettings(process.env);
   delete process.env[ENV.egressSecret];
+  const { version } = manifest;
+  const onLost = (spans: number) => log.warn({ spans }, 'spans lost: the collector does not take them');
+  const stopTracing = await startTracing({ name: 'omicron-egress', version, onLost }, process.env);
   const source = controllerPolicies({ url: settings.controllerUrl, key: settings.egressKey });
   const egress = await startEgress(settings, source, log);
   log.info({ port: egress.port, admin_port: egress.adminPort }, 'egress proxy ready');
   process.send?.({ port: egress.port, adminPort: egress.adminPort } satisfies EgressReady);
   const stop = (signal: NodeJS.Signals) => {
     log.info({ signal }, 'egress proxy stopping');
-    void egress.stop().then(() => process.exit(0));
+    void egress
+      .stop()
+      .then(stopTracing)
+      .then(() => process.exit(0));
   };
   process.once('SIGTERM', stop).once('SIGINT', stop);
   process.once('disconnect', () => process.exit(0)); // the process that forked it has ended

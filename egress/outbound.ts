@@ -6,6 +6,7 @@ import type { LeaseKey } from '../contract/lease-key.ts';
 import type { SiteRequest } from '../contract/policy/sites.ts';
 import type { AddressPolicy } from './address-policy.ts';
 import type { ClientPlaces } from './client-places.ts';
+import { inConnectionSpan } from './connection-span.ts';
 import type { Dialer } from './dial.ts';
 import type { DenialReporter } from './events.ts';
 import { KeptConnections } from './kept-connections.ts';
@@ -40,6 +41,8 @@ export interface OutboundConnections {
 
 export interface OutboundRequest {
   readonly authorization: string | undefined;
+  /** The header `proxy-traceparent`. */
+  readonly traceparent?: unknown;
   readonly target: Destination;
   readonly method: EgressDenial['method'];
   readonly client: Socket;
@@ -108,20 +111,24 @@ export function outboundConnections(options: {
     return { ...kept.hold(lease, { ...dialed, slot, target: wanted.target }), lease: lease.key };
   };
 
+  const openFor = async (wanted: OutboundRequest, lease: EgressLease): Promise<OutboundConnection | ProxyRefusal> => {
+    const scheme = wanted.method === 'connect' ? 'tunnel' : 'http';
+    const site = { scheme, host: wanted.target.host, port: wanted.target.port } as const;
+    const slot = places.claim(wanted.client, lease) ?? lease.admit(site);
+    const outcome = isRefusal(slot) ? slot : await connect(wanted, slot, scheme, lease);
+    if (isRefusal(outcome)) {
+      if (!isRefusal(slot)) slot.release();
+      reporter.record(lease.key, wanted.method, wanted.target, outcome);
+    } else metrics.requests.inc({ method: wanted.method, outcome: 'let_through' });
+    return outcome;
+  };
+
   return {
     headMs,
     async open(wanted) {
       const lease = await leases.authorize(wanted.authorization, wanted.client.remoteAddress ?? '');
       if (isRefusal(lease)) return lease;
-      const scheme = wanted.method === 'connect' ? 'tunnel' : 'http';
-      const site = { scheme, host: wanted.target.host, port: wanted.target.port } as const;
-      const slot = places.claim(wanted.client, lease) ?? lease.admit(site);
-      const outcome = isRefusal(slot) ? slot : await connect(wanted, slot, scheme, lease);
-      if (isRefusal(outcome)) {
-        if (!isRefusal(slot)) slot.release();
-        reporter.record(lease.key, wanted.method, wanted.target, outcome);
-      } else metrics.requests.inc({ method: wanted.method, outcome: 'let_through' });
-      return outcome;
+      return inConnectionSpan(wanted, lease.key, () => openFor(wanted, lease));
     },
     countRefusal(wanted, refusal, lease) {
       const { refused, addressClass } = refusal;

@@ -20,6 +20,8 @@ export interface EgressOptions {
   secret: string;
   /** Internal ranges that browsers may reach, e.g. `127.0.0.2/32` for a site on this machine. */
   allowedCidrs: readonly string[];
+  /** Variables of tracing. */
+  environment: Readonly<Record<string, string>>;
   log: Logger;
 }
 
@@ -69,6 +71,7 @@ async function spawnOnce(options: EgressOptions, port: number): Promise<{ child:
   const child = fork(MAIN, [], {
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
     env: {
+      ...options.environment,
       [ENV.controllerUrl]: options.controllerUrl,
       [ENV.egressSecret]: options.secret,
       [ENV.egressHost]: '127.0.0.1',

@@ -3,8 +3,9 @@ import type { Logger } from 'pino';
 import { type Console, startConsole } from '../console/server/console.ts';
 import { ENV } from '../contract/names.ts';
 import { OmicronError } from '../contract/problem.ts';
-import { wordsSchema } from '../process/environment.ts';
+import { pickVariables, wordsSchema } from '../process/environment.ts';
 import { collectGarbage } from '../process/garbage.ts';
+import { TRACING_VARIABLES } from '../process/tracing.ts';
 import { startLocalController } from './controller.ts';
 import { type EgressProcess, startEgressProcess } from './egress-process.ts';
 import { lockFile } from './lock.ts';
@@ -121,7 +122,13 @@ async function egressOf(options: StackOptions, controllerPort: number, secret: s
     return null;
   }
   const { allowedCidrs } = egress;
-  return startEgressProcess({ controllerUrl: `http://127.0.0.1:${controllerPort}`, secret, allowedCidrs, log });
+  return startEgressProcess({
+    controllerUrl: `http://127.0.0.1:${controllerPort}`,
+    secret,
+    allowedCidrs,
+    environment: pickVariables(options.runnerEnv ?? {}, TRACING_VARIABLES),
+    log,
+  });
 }
 
 /** The port if it is free, else a free one. The egress proxy must know it before the controller listens. */

@@ -85,6 +85,7 @@ export function openTelemetry(
     );
     return {
       ids: idsOf(span.spanContext(), sent?.spanId),
+      traceparent: writeTraceparent(span.spanContext()),
       set(more) {
         span.setAttributes(permittedAttributes(more));
         if (more['error.type'] !== undefined) span.setStatus({ code: SpanStatusCode.ERROR });

@@ -21,6 +21,10 @@ const FORMS = {
   'gen_ai.tool.name': /^[a-z][a-z_]{0,63}$/,
   // a code of contract/problem.ts or contract/tool-codes.ts, or `_OTHER`
   'error.type': /^(?:[a-z][a-z_]{0,63}|_OTHER)$/,
+  // of a connection of the egress proxy: how it was asked for, and the class of an address that was refused
+  'omicron.egress.method': /^(?:connect|http|upgrade)$/,
+  'omicron.egress.address_class': /^[a-z][a-z_]{0,63}$/,
+  'server.port': /^\d{1,5}$/,
   'omicron.session.id': /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/,
   'omicron.session.epoch': /^\d{1,15}$/,
   'omicron.lease.outcome': /^[a-z][a-z_]{0,63}$/,
@@ -56,6 +60,8 @@ export interface SpanOptions {
 export interface Span {
   /** Undefined where nothing is traced. */
   readonly ids: SpanIds | undefined;
+  /** Header for work below the span that begins elsewhere; undefined where nothing is traced. */
+  readonly traceparent: string | undefined;
   /** Adds attributes; `error.type` makes the span a failed one. */
   set(attributes: SpanAttributes): void;
   /** Runs work below the span. */
@@ -74,7 +80,7 @@ export interface Tracer {
   stop(): Promise<void>;
 }
 
-export const NO_SPAN: Span = { ids: undefined, set() {}, run: work => work(), end() {} };
+export const NO_SPAN: Span = { ids: undefined, traceparent: undefined, set() {}, run: work => work(), end() {} };
 
 export interface TracedProgram {
   /** e.g. `controller`; `OTEL_SERVICE_NAME` overrides it. */

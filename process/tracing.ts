@@ -43,6 +43,9 @@ export async function startTracing(
   };
 }
 
+/** Whether spans go anywhere: listeners that only serve them are left out otherwise. */
+export const isTracing = (): boolean => tracer !== undefined;
+
 /** Opens a span; the caller ends it. */
 export const openSpan = (name: string, options: SpanOptions): Span => tracer?.open(name, options) ?? NO_SPAN;
 

@@ -20,6 +20,7 @@ import { checkRights } from './rights.ts';
 import { checkSameOrigin } from './same-origin.ts';
 import { signInRoutes, type VouchForToken } from './sign-in-routes.ts';
 import { SignIns } from './sign-ins.ts';
+import { traceConsoleRequests } from './trace-requests.ts';
 import { videoRoutes } from './video-routes.ts';
 
 /** Asked by the kubelet, under the address of the pod. */
@@ -82,6 +83,7 @@ export async function startConsole(options: ConsoleOptions): Promise<Console> {
     parseJsonBody(body),
   );
   handleConsoleErrors(app);
+  traceConsoleRequests(app);
   app.get(HEALTH, async () => ({ status: 'ok' }));
   app.addHook('onRequest', async request => {
     if (request.routeOptions.url !== HEALTH) checkSameOrigin(url, request);

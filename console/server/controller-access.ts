@@ -1,5 +1,6 @@
 import { OmicronError } from '../../contract/problem.ts';
 import { signServiceToken } from '../../contract/tokens.ts';
+import { traceHeaders } from '../../process/tracing.ts';
 
 /** Needed by the console's server to reach its controller. */
 export interface ControllerAccess {
@@ -34,6 +35,7 @@ export async function askController(
     method,
     headers: {
       ...headers,
+      ...traceHeaders(),
       authorization: `Bearer ${await signServiceToken(serviceKey, userId ?? undefined)}`,
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     },

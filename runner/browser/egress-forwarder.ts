@@ -9,7 +9,7 @@ import {
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { pipeline } from 'node:stream';
 import { getDomain, getSubdomain } from 'tldts';
-import { REFUSAL_HEADER, REFUSALS } from '../../contract/egress.ts';
+import { PROXY_TRACEPARENT, REFUSAL_HEADER, REFUSALS } from '../../contract/egress.ts';
 import { answerFields, fieldsWithout } from '../../http/end-to-end.ts';
 import { mayReuse } from '../../http/may-reuse.ts';
 import { processTreeOfProc } from '../../process/process-tree.ts';
@@ -25,6 +25,8 @@ export interface ForwardedLease {
    * in the timeline where they are denied.
    */
   readonly holdsSecret: (text: string) => boolean;
+  /** The span below which a connection is that begins now. */
+  readonly traceparent?: () => string | undefined;
 }
 
 /**
@@ -79,6 +81,7 @@ export async function egressForwarder(options: {
   const refusals: EgressRefusal[] = [];
   let authorization: string | undefined;
   let holdsSecret: ForwardedLease['holdsSecret'] = () => false;
+  let traceparent: ForwardedLease['traceparent'];
 
   const note = (code: string | undefined, status: number, authority: string) => {
     if (code === undefined) return;
@@ -101,6 +104,7 @@ export async function egressForwarder(options: {
     dial,
     note,
     authorization: () => authorization,
+    traceparent: () => traceparent?.(),
     refusedHere: host => {
       if (authorization === undefined) return 'no_lease';
       return holdsSecret(madeUp(host)) ? 'secret_in_name' : undefined;
@@ -121,8 +125,9 @@ export async function egressForwarder(options: {
   return {
     proxyUrl: `http://127.0.0.1:${port}`,
     refusals,
-    lease({ runnerId, credential, holdsSecret: holds }) {
+    lease({ runnerId, credential, holdsSecret: holds, traceparent: current }) {
       holdsSecret = holds;
+      traceparent = current;
       authorization = `Basic ${Buffer.from(`${runnerId}:${credential}`).toString('base64')}`;
     },
     close() {
@@ -166,6 +171,8 @@ interface Upstream {
   dial(): Socket;
   /** Undefined: there is no lease yet. */
   authorization(): string | undefined;
+  /** The span of the running call; undefined: nothing is traced. */
+  traceparent(): string | undefined;
   /** Why nothing is sent to this host; undefined: it is. */
   refusedHere(host: string): OwnRefusal | undefined;
   /** Keeps a refusal; does nothing without a code. */
@@ -210,7 +217,7 @@ function attempt(
   const onward = send({
     method: request.method ?? 'GET',
     path: request.url ?? '/',
-    headers: fieldsWith(authorization, request),
+    headers: fieldsWith(authorization, upstream.traceparent(), request),
     ...(connection === 'kept' ? { host, port, agent } : { createConnection: upstream.dial }),
     maxHeaderSize: HEAD_BYTES_MAX,
   });
@@ -245,8 +252,10 @@ function forwardTunnel(upstream: Upstream, request: IncomingMessage, client: Soc
   if (authorization === undefined || refusedHere !== undefined)
     return void refuseTunnel(upstream, client, refusedHere ?? 'no_lease', authority);
   const egressSocket = upstream.dial();
+  const traceparent = upstream.traceparent();
+  const traced = traceparent === undefined ? '' : `${PROXY_TRACEPARENT}: ${traceparent}\r\n`;
   egressSocket.write(
-    `CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\nProxy-Authorization: ${authorization}\r\n\r\n`,
+    `CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\nProxy-Authorization: ${authorization}\r\n${traced}\r\n`,
   );
   if (head.length > 0) egressSocket.write(head);
   readHead(egressSocket, text => {
@@ -260,11 +269,18 @@ function forwardTunnel(upstream: Upstream, request: IncomingMessage, client: Soc
   egressSocket.pipe(client);
 }
 
+const REPLACED: ReadonlySet<string> = new Set(['proxy-authorization', 'proxy-connection', PROXY_TRACEPARENT]);
+
 /** The request's own fields, its proxy credential replaced by the lease's. */
-const fieldsWith = (authorization: string, { rawHeaders }: IncomingMessage): string[] => [
+const fieldsWith = (
+  authorization: string,
+  traceparent: string | undefined,
+  { rawHeaders }: IncomingMessage,
+): string[] => [
   'Proxy-Authorization',
   authorization,
-  ...fieldsWithout(rawHeaders, name => name === 'proxy-authorization' || name === 'proxy-connection'),
+  ...(traceparent === undefined ? [] : [PROXY_TRACEPARENT, traceparent]),
+  ...fieldsWithout(rawHeaders, name => REPLACED.has(name)),
 ];
 
 /** Passes the head of what a socket receives to `done`, beside its other readers. */

@@ -8,7 +8,9 @@ import type { Incidents } from '../browser/incidents.ts';
 import type { PageGuard } from '../browser/page-guard.ts';
 import type { Conceal } from '../budget/cut.ts';
 import { TOKENS_DEFAULT } from '../budget/fit.ts';
+import { RunningSpans } from '../reporting/running-spans.ts';
 import { type Settler, settler } from '../settle/settle.ts';
+import { tracePageLoads } from '../settle/trace-page-loads.ts';
 import { SNAPSHOT_MS, type View } from '../snapshot/view.ts';
 import { type SnapshotWriter, snapshotWriter } from '../snapshot/writer.ts';
 import { lineWriter } from '../text-thread/line-writer.ts';
@@ -50,6 +52,8 @@ export interface BrowserWork {
   /** The tools that Playwright MCP has, as it describes them. */
   readonly tools: readonly ListedTool[];
   readonly turn: Turn;
+  /** Spans of running calls and page loads. */
+  readonly spans: RunningSpans;
   /** Runs work on the page that tools act on, within these seconds. Only inside a turn; its `signal` ends with the bound. */
   onPage(
     bounds: { readonly name: string; readonly seconds: number },
@@ -92,6 +96,8 @@ export async function browserWork({ browser, guard, filesDir }: BrowserWorkOptio
   const { context } = browser;
   boundNames(context, () => guard.dialogs.all().length > 0);
   forgetEmptyDocuments(context);
+  const spans = new RunningSpans();
+  tracePageLoads(context, spans);
   const connection = await connectPlaywright(context, filesDir);
   let view: View = { snapshot: 'full', tokensMax: TOKENS_DEFAULT };
   let conceal: Conceal = async text => text;
@@ -119,6 +125,7 @@ export async function browserWork({ browser, guard, filesDir }: BrowserWorkOptio
   return {
     parts,
     turn,
+    spans,
     tools: connection.tools,
     onPage: ({ name, seconds }, signal, work) =>
       bounds.bounded(name, seconds, signal, async () => workOnPage(await current(), guard, { seconds, signal }, work)),

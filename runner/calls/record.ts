@@ -13,12 +13,13 @@ const NAME_CHARACTERS_MAX = 128;
 
 /** Writes the call to the timeline, without secrets. */
 export const record =
-  ({ events, redact, clock }: Pick<CallLease, 'events' | 'redact' | 'clock'>): Stage =>
+  ({ events, redact, clock, browser }: Pick<CallLease, 'events' | 'redact' | 'clock' | 'browser'>): Stage =>
   async (call, next) => {
     const { traceparent } = call.caller;
     const startMs = clock.nowMs();
     const { result, ids } = await inSpan('tools/call', { kind: 'server', parent: traceparent }, async span => {
-      const result = await next();
+      const stop = browser.spans.beginCall(span);
+      const result = await next().finally(stop);
       span.set(spanOf(call, result));
       return { result, ids: span.ids ?? callSpan(traceparent) };
     });

@@ -66,6 +66,7 @@ export function serveLease(options: LeaseOptions): ServedLease {
     runnerId: assignment.runner_id,
     credential: redeemed.egressCredential,
     holdsSecret: redactor.holds,
+    traceparent: () => work.spans.traceparent,
   });
   const saveProfile = options.profile && savesOf(options.profile, reports.freezer, options.signal);
   const secrets = leaseSecrets(options, reports, { captures, pictures });

@@ -4,6 +4,8 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
 import { BrowserSessions } from '../../client/browser-sessions.ts';
+import type { Console } from '../../console/server/console.ts';
+import { CONSOLE_ROUTES } from '../../contract/console.ts';
 import { ENV } from '../../contract/names.ts';
 import { leaseAnswer } from '../../contract/session.ts';
 import { serviceKey, signServiceToken } from '../../contract/tokens.ts';
@@ -17,6 +19,18 @@ import { newFolder, shell } from './machine.ts';
 const newTrace = () => randomUUID().replaceAll('-', '');
 const parentOf = (trace: string) => `00-${trace}-00f067aa0ba902b7-01`;
 
+/** Signs in by a link, as a person's browser does. */
+async function askConsole(console: Pick<Console, 'url' | 'link'>, path: string, traceparent: string): Promise<void> {
+  const signedIn = await fetch(`${console.url}${CONSOLE_ROUTES.signIn}`, {
+    method: 'POST',
+    headers: { origin: console.url, 'content-type': 'application/json' },
+    body: JSON.stringify({ token: new URL(console.link()).hash.slice(1) }),
+  });
+  const cookie = signedIn.headers.get('set-cookie')?.split(';')[0] ?? '';
+  const answer = await fetch(`${console.url}${path}`, { headers: { cookie, traceparent } });
+  expect(answer.status).toBe(200);
+}
+
 it('a lease and its calls are traced from their callers to browser and database, and a login leaves no secret in a span', async () => {
   const folder = await newFolder();
   const site = await startDemoSite();
@@ -26,7 +40,7 @@ it('a lease and its calls are traced from their callers to browser and database,
   const stack = await startStack({
     folder,
     log: pino({ level: 'silent' }),
-    egress: 'off',
+    egress: { allowedCidrs: [`${new URL(site.url).hostname}/32`] },
     runnerEnv: {
       ...shell(),
       [TRACING_VARIABLES[0]]: collector.url,
@@ -34,7 +48,8 @@ it('a lease and its calls are traced from their callers to browser and database,
       [ENV.insecureLoginOrigins]: site.url,
     },
   });
-  const [leaseTrace, callTrace] = [newTrace(), newTrace()];
+  const [leaseTrace, callTrace, consoleTrace] = [newTrace(), newTrace(), newTrace()];
+  let sessionId = '';
   try {
     const sessions = new BrowserSessions(stack);
     await sessions.putPolicy({}, { version: 1, sites: { ports: [Number(new URL(site.url).port)] } });
@@ -49,6 +64,7 @@ it('a lease and its calls are traced from their callers to browser and database,
       body: JSON.stringify({ user_id: 'ada', conversation_id: 'chat', wait_seconds: 60 }),
     });
     const lease = leaseAnswer.parse(await answer.json());
+    sessionId = lease.session_id;
     const requestInit = { headers: { ...lease.mcp_headers } };
     const client = new Client({ name: 'test', version: '1' });
     await client.connect(new StreamableHTTPClientTransport(new URL(lease.mcp_url ?? ''), { requestInit }));
@@ -69,6 +85,7 @@ it('a lease and its calls are traced from their callers to browser and database,
       collector.spans().some(({ attributes }) => attributes['gen_ai.tool.name'] === 'browser_snapshot'),
     );
     await client.close();
+    await askConsole(stack.console, `/api/browser-sessions/${sessionId}?user=hunter22`, parentOf(consoleTrace));
   } finally {
     await stack.stop();
     await stopTracing();
@@ -91,13 +108,45 @@ it('a lease and its calls are traced from their callers to browser and database,
     ]),
   );
   const calls = spans.filter(({ traceId }) => traceId === callTrace);
-  expect(calls.map(({ service, attributes }) => `${service} ${attributes['gen_ai.tool.name']}`)).toEqual([
+  const tools = calls.filter(({ name }) => name === 'tools/call');
+  expect(tools.map(({ service, attributes }) => `${service} ${attributes['gen_ai.tool.name']}`)).toEqual([
     'omicron-runner browser_navigate',
     'omicron-runner browser_navigate',
     'omicron-runner browser_fill_form',
     'omicron-runner browser_click',
     'omicron-runner browser_snapshot',
   ]);
+  const callOf = (spanId: string | undefined) => tools.find(each => each.spanId === spanId);
+  const loads = calls.filter(({ name }) => name === 'page load');
+  const loadsBy = loads.map(load => {
+    const { 'http.request.method': method, 'http.response.status_code': status } = load.attributes;
+    return `${callOf(load.parentSpanId)?.attributes['gen_ai.tool.name']}: ${method} ${status}`;
+  });
+  // The form is posted, which redirects.
+  expect(loadsBy).toEqual([
+    'browser_navigate: GET 404',
+    'browser_navigate: GET 200',
+    'browser_click: POST 303',
+    'browser_click: GET 200',
+  ]);
+  const connections = calls.filter(({ name }) => name === 'egress connection');
+  expect(connections.map(({ service }) => service)).toEqual(expect.arrayContaining(loads.map(() => 'omicron-egress')));
+  // The browser may ask the proxy before the runner hears of the load: then the connection is below the call itself.
+  for (const { spanId, parentSpanId: call } of loads)
+    expect(connections.find(({ parentSpanId: above }) => above === spanId || above === call)?.attributes).toMatchObject(
+      {
+        'omicron.egress.method': 'http',
+        'server.port': Number(new URL(site.url).port),
+        'omicron.session.id': sessionId,
+      },
+    );
+  // The console of a local stack is in the controller's process.
+  const ofConsole = spans.filter(({ traceId }) => traceId === consoleTrace);
+  const [asked, passedOn] = ['/api', '/internal'].map(under =>
+    ofConsole.find(({ name }) => name === `GET ${under}/browser-sessions/:session_id`),
+  );
+  expect(asked).toMatchObject({ parentSpanId: '00f067aa0ba902b7', attributes: { 'omicron.session.id': sessionId } });
+  expect(passedOn).toMatchObject({ parentSpanId: asked?.spanId });
   const { username, password } = site.login;
   for (const text of [username, password, 'hunter22', 'typed argument', 'Welcome back', 'BAKERY_', '#submit', '"ada"'])
     expect(collector.received(), text).not.toContain(text);

@@ -22,7 +22,7 @@ async function modulesOf(program: string, environment: Record<string, string>) {
   return JSON.parse(stdout) as { all: number; traced: number }; // written above
 }
 
-it.each(['./controller/compose.ts', './runner/runner.ts'])(
+it.each(['./controller/compose.ts', './runner/runner.ts', './egress/compose.ts', './console/server/console.ts'])(
   '%s loads nothing of OpenTelemetry unless an endpoint is named',
   async program => {
     const off = await modulesOf(program, {});

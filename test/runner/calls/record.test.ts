@@ -3,6 +3,7 @@ import { toolFailure } from '../../../contract/tool-failure.ts';
 import { startTracing } from '../../../process/tracing.ts';
 import type { CallLease } from '../../../runner/calls/call-lease.ts';
 import { record } from '../../../runner/calls/record.ts';
+import { RunningSpans } from '../../../runner/reporting/running-spans.ts';
 import { steppedClock } from '../../fakes/clock.ts';
 import { fakeCollector } from '../../fakes/collector.ts';
 import { stageCall, text } from './stage-call.ts';
@@ -13,6 +14,7 @@ function lease() {
   const parts = {
     clock,
     events: { add: (kind: string, data: object) => events.push({ kind, ...data }) },
+    browser: { spans: new RunningSpans() },
     redact: (given: string) => given.replaceAll('hunter22', 'XXX'),
   };
   return { clock, events, stage: record(parts as unknown as CallLease) }; // as much of a lease as the stage reads
