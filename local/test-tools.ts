@@ -34,6 +34,8 @@ export const PYTHON = {
       ...['httpx==0.28.1', 'PyJWT==2.15.1', 'typing-extensions==4.16.0'],
       ...[
         'datamodel-code-generator==0.89.0',
+        'griffe2md==1.5.1',
+        'griffelib==2.4.1',
         'hatchling==1.33.0',
         'mypy==2.4.1',
         'pytest==9.2.0',

@@ -22,6 +22,7 @@ const QUOTED: Readonly<Record<string, RegExp>> = {
   'client/mcp.ts': /(?<=name: 'omicron-browser', version: ')[^']+/,
   'local/mcp-browser.ts': /(?<=name: 'omicron-browser', version: ')[^']+/,
   'clients/python/pyproject.toml': /(?<=^version = ")[^"]+/m,
+  'clients/python/src/omicron_browser/__init__.py': /(?<=^__version__ = ")[^"]+/m,
   'clients/python/src/omicron_browser/mcp_messages.py': /(?<="name": "omicron-browser", "version": ")[^"]+/,
 };
 

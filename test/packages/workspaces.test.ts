@@ -20,12 +20,14 @@ describe('the workspaces', () => {
       expect([room, (await json(join(room, 'package.json'))).version]).toEqual([room, root.version]);
   });
 
-  it('name exact versions, one for each package', async () => {
+  it('name exact versions, one for each package; the SDK, which is installed beside others, names ranges from there', async () => {
     const versions = new Map<string, Set<string>>();
     for (const path of ['package.json', ...rooms.map(room => join(room, 'package.json'))]) {
       const { dependencies, devDependencies } = await json(path);
-      for (const [name, version] of Object.entries<string>({ ...dependencies, ...devDependencies }))
-        versions.set(name, (versions.get(name) ?? new Set()).add(version));
+      for (const [name, wanted] of Object.entries<string>({ ...dependencies, ...devDependencies })) {
+        expect(wanted.startsWith('^'), `${path}: ${name}`).toBe(path === 'client/package.json');
+        versions.set(name, (versions.get(name) ?? new Set()).add(wanted.replace('^', '')));
+      }
     }
     for (const [name, found] of versions) {
       expect([name, ...found]).toHaveLength(2);

@@ -1,4 +1,4 @@
-import { mkdir, readdir, rm } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ENV } from '../../contract/names.ts';
@@ -24,6 +24,10 @@ describe('the Python package', { timeout: 180_000 }, () => {
 
   it('holds what generate.py writes', async () => {
     expect(said(await python(['generate', '--check']))).toBe('');
+  });
+
+  it('has the reference that `npm run docs` writes', async () => {
+    expect(said(await python(['reference', '--check']))).toBe('');
   });
 
   it('is clean for ruff and mypy --strict', async () => {
@@ -53,6 +57,18 @@ describe('the Python package', { timeout: 180_000 }, () => {
       on = await startSiteStack(() => ({ settings }));
     }, 120_000);
     afterAll(() => on?.[Symbol.asyncDispose]());
+
+    it('holds its licence, links and version', async () => {
+      const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
+      const about = join(installed, `omicron_browser-${version}.dist-info`);
+      expect(await readdir(join(about, 'licenses'))).toEqual(['LICENSE']);
+      const metadata = await readFile(join(about, 'METADATA'), 'utf8');
+      for (const field of ['License-Expression: Apache-2.0', 'Keywords: ', 'Project-URL: Documentation', 'httpx<1,>='])
+        expect(metadata).toContain(field);
+      const program = 'import omicron_browser; print(omicron_browser.__version__)';
+      const { stdout } = await run(PYTHON, ['-c', program], { env: { PYTHONPATH: installed } });
+      expect(stdout.trim()).toBe(version);
+    });
 
     it('holds its types, and works on a stack: the tests of clients/python', async ({ task }) => {
       expect(await readdir(join(installed, 'omicron_browser'))).toContain('py.typed');

@@ -90,10 +90,12 @@ it('publishes nothing before the names are reserved, and names them', async () =
 
 it('names the repository in both packages, without which npm attests nothing', async () => {
   for (const folder of ['client', 'cli'])
-    expect((await json(`${folder}/package.json`)).repository).toEqual({
-      type: 'git',
-      url: `git+${REPOSITORY}.git`,
-      directory: folder,
+    expect(await json(`${folder}/package.json`)).toMatchObject({
+      license: 'Apache-2.0',
+      keywords: expect.arrayContaining(['browser', 'mcp']),
+      homepage: `${REPOSITORY}#readme`,
+      bugs: `${REPOSITORY}/issues`,
+      repository: { type: 'git', url: `git+${REPOSITORY}.git`, directory: folder },
     });
 });
 

@@ -7,6 +7,8 @@ from ._sync.sessions import BrowserSessions
 from .errors import OmicronError
 from .mcp_messages import Tool, ToolResult
 
+__version__ = "0.1.0"
+
 __all__ = [
     "AsyncBrowserSessions",
     "AsyncConnectedBrowser",
@@ -17,4 +19,5 @@ __all__ = [
     "OmicronError",
     "Tool",
     "ToolResult",
+    "__version__",
 ]

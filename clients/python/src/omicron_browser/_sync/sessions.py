@@ -281,7 +281,7 @@ class BrowserSessions:
         return self._connection.call(wire.EventPage, "GET", path, query=query, user_id=user_id)
 
     def list_artifacts(self, session_id: str, *, user_id: str | None = None) -> Artifacts:
-        """What is kept of the session: its videos, its files, and its pages."""
+        """Videos, files and pages that are kept of the session."""
         path = f"{session_path(session_id)}/artifacts"
         return (self._connection.call(wire.ArtifactList, "GET", path, user_id=user_id))["artifacts"]
 
@@ -320,7 +320,7 @@ class BrowserSessions:
         return self._connection.document(wire.SessionFile, answer.json())
 
     def list_files(self, session_id: str, *, user_id: str | None = None) -> Files:
-        """What was brought in and what the browser downloaded, also after the lease's end; of equal names the newest."""
+        """Files brought in and downloaded by the browser, also after the lease's end; of equal names the newest."""
         return (self._connection.call(wire.FileList, "GET", files_path(session_id), user_id=user_id))["files"]
 
     def read_file(
@@ -336,7 +336,7 @@ class BrowserSessions:
         return self._bytes(f"{files_path(session_id)}/{segment(name)}", start, end, user_id)
 
     def list_user_actions(self, session_id: str, *, user_id: str | None = None) -> UserActions:
-        """What agents of the session asked of their user, oldest first."""
+        """Requests of the session's agents to their user, oldest first."""
         path = f"{session_path(session_id)}/user-actions"
         return (self._connection.call(wire.UserActionList, "GET", path, user_id=user_id))["user_actions"]
 
@@ -348,7 +348,7 @@ class BrowserSessions:
         return self._connection.call(wire.UserAction, "POST", path, body=answer, user_id=user_id)
 
     def list_pending_user_actions(self) -> PendingUserActions:
-        """What agents of all sessions ask now, with the user of each; oldest first, at most 200."""
+        """Requests of all agents that wait for an answer, with the user of each; oldest first, at most 200."""
         path = "/internal/user-actions"
         return (self._connection.call(wire.PendingUserActionList, "GET", path))["user_actions"]
 
@@ -370,7 +370,7 @@ class BrowserSessions:
         until: str | None = None,
         limit: int | None = None,
     ) -> wire.UsageReport:
-        """What users used in a period, or sessions by a tag (`by="tag:team"`); those with the most lease seconds first.
+        """Usage of users in a period, or of sessions by a tag (`by="tag:team"`); the most lease seconds first.
 
         `since` and `until` are ISO 8601; by default the last 30 days.
         """
@@ -380,7 +380,7 @@ class BrowserSessions:
     def delete_user(self, user_id: str) -> wire.UserErasure:
         """Removes all of a user: sessions, events, files, videos, profiles, credentials, policies, user actions.
 
-        Where `done` is false the controller goes on by itself; repeat the call to learn when it is done.
+        The controller goes on by itself while `done` is false; repeat the call to learn when it is done.
         """
         path = f"/internal/users/{segment(user_id)}"
         return self._connection.call(wire.UserErasure, "DELETE", path, user_id=user_id)
