@@ -20,7 +20,7 @@ export const consoleMessages = defineTool({
     sets: ['playwright', 'both'],
     title: 'Get console messages',
     description: 'Console messages of the page',
-    args: { level: 'And more severe (default info)', all: 'Of pages before as well' },
+    args: { level: 'And more severe (default info)', all: 'Earlier pages too' },
     unlisted: [],
     settles: 'nothing',
     snapshotAfter: false,

@@ -22,7 +22,7 @@ export const networkRequest = defineTool({
     sets: ['playwright', 'both'],
     title: 'Show network request details',
     description: 'Headers and body of one request',
-    args: { index: 'Of browser_network_requests', part: 'Left out: all' },
+    args: { index: 'Number in browser_network_requests', part: 'Left out: all' },
     unlisted: [],
     settles: 'nothing',
     snapshotAfter: false,

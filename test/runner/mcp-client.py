@@ -11,7 +11,7 @@ CALL_SECONDS = 60
 
 
 class Answers:
-    """What the three kinds of client have in common: methods that answer JSON."""
+    """Methods that the three kinds of client have in common; they answer JSON."""
 
     def __init__(self, session, version):
         self.session = session

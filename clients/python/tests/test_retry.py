@@ -1,4 +1,4 @@
-"""What the client does with answers that a healthy stack does not give: a server with scripted ones."""
+"""Behaviour on answers that a healthy stack does not give: a server with scripted ones."""
 
 from __future__ import annotations
 
@@ -267,7 +267,7 @@ def test_an_error_reaches_another_process_whole(controller: Controller) -> None:
 
 @pytest.mark.parametrize("text", [".", "..", "", "\ud800"])
 def test_takes_no_text_for_an_id_that_is_no_part_of_a_path(text: str) -> None:
-    """Of `users/../policy` every HTTP client makes `policy`: that of the deployment."""
+    """Every HTTP client makes `policy` of `users/../policy`: that of the deployment."""
     with BrowserSessions("http://127.0.0.1:9", SECRET) as sessions:
         for call in (
             lambda: sessions.put_policy({"version": 1}, user_id=text),

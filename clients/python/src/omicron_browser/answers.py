@@ -62,7 +62,7 @@ def profile_path(user_id: str, name: str) -> str:
 
 
 def policy_path(session_id: str | None, user_id: str | None) -> str:
-    """Of a session, of a user, or of the deployment. Raises ValueError when both are given."""
+    """Path of the policy of a session, of a user, or of the deployment. Raises ValueError when both are given."""
     if session_id is not None and user_id is not None:
         raise ValueError("a policy is a session's or a user's: give session_id or user_id, not both")
     if session_id is not None:

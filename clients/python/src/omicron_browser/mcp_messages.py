@@ -28,7 +28,7 @@ REQUEST_ERRORS = (-32600, -32601, -32602)
 
 @dataclass(frozen=True)
 class Tool:
-    """What an agent can call. `input_schema` is the JSON Schema of its arguments."""
+    """A tool that an agent can call. `input_schema` is the JSON Schema of its arguments."""
 
     name: str
     description: str

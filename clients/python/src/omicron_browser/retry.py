@@ -38,7 +38,7 @@ def speaks_no_tls(error: BaseException) -> bool:
 
 
 def may_repeat(method: str, path: str) -> bool:
-    """Of the calls that make something, get-or-create alone finds at its second time what the first one made."""
+    """Whether a call may be repeated: get-or-create is the only idempotent POST."""
     return method != "POST" or path.endswith("/get-or-create")
 
 

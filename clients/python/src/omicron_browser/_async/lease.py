@@ -37,7 +37,7 @@ Answer = wire.Lease
 
 @dataclass(frozen=True)
 class LeaseOptions:
-    """What a lease is made of."""
+    """Parts of a lease."""
 
     answer: Answer
     user_id: str
@@ -299,7 +299,7 @@ class AsyncConnectedBrowser:
         await self.lease.release()
 
     async def _current(self) -> AsyncMcp:
-        """Of the browser that the lease has now: one that was hibernated comes back at another address."""
+        """Tools of the browser that the lease has now: one that was hibernated comes back at another address."""
         epoch = self.lease.epoch
         if epoch != self._epoch:
             mcp = self.lease._mcp()

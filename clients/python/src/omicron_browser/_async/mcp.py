@@ -24,7 +24,7 @@ CONNECT_SECONDS = 15.0
 
 
 class AsyncMcp:
-    """What is needed of MCP to use a browser: its tools. Raises OmicronError."""
+    """MCP as far as a browser needs it: its tools. Raises OmicronError."""
 
     def __init__(self, http: httpx.AsyncClient, url: str, headers: Callable[[], Mapping[str, str]]) -> None:
         self._http = http

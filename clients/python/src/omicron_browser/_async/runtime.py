@@ -1,4 +1,4 @@
-"""What differs between asynchronous and synchronous code: waiting, and work beside the caller's."""
+"""Differences of asynchronous and synchronous code: waiting, and work beside the caller's."""
 
 from __future__ import annotations
 

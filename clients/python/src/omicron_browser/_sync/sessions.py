@@ -115,9 +115,10 @@ class BrowserSessions:
         """Leases the browser of a conversation: the one it has, or a new one.
 
         Retries 429 and 503 as Retry-After says while `wait_seconds` allow (60 unless given, of which 3 while nothing listens at the
-        controller's address), then raises the last error:
-        `user_quota_exceeded`, `capacity_exceeded`, `lease_starting` (the browser is still starting; another call finds
-        it), ... `on_lost` is called once when the lease is lost: superseded, ended elsewhere, or not renewable until its expiry.
+        controller's address), then raises the last error. That is `user_quota_exceeded`, `capacity_exceeded`, `lease_starting` (the
+        browser is still starting; another call finds it) or another one.
+
+        `on_lost` is called once when the lease is lost: superseded, ended elsewhere, or not renewable until its expiry.
         """
         request: dict[str, object] = {
             "user_id": user_id,
