@@ -1,6 +1,6 @@
 import type { ControlEnd, GivenBack, LiveControl } from '../../contract/live.ts';
 import { LIVE_LIMITS } from '../../contract/live-limits.ts';
-import { alarm } from '../../time/alarm.ts';
+import { type Alarm, alarm } from '../../time/alarm.ts';
 import type { Clock } from '../../time/clock.ts';
 
 /** A viewer that may take control: one socket, by its id, and the person behind it. */
@@ -61,141 +61,162 @@ interface Holding {
   readonly takenFrom: LiveControl['taken_from'];
 }
 
-export function agentControl({ clock, onChange, onTaken, onEnded }: ControlOptions): Control {
-  let holding: Holding | undefined;
+export class AgentControl implements Control {
+  readonly #options: ControlOptions;
+  #holding: Holding | undefined;
   /** Calls of the agent, and what is done for a person from whom control was taken. */
-  let running = 0;
+  #running = 0;
   /** Resolves when the last person's input has ended and what they held is lifted. */
-  let lifted = Promise.resolve();
-  let waiting = 0;
-  let acted = false;
-  let idleAtMs = 0;
-  let why: GivenBack | null = null;
-  let freed = Promise.withResolvers<void>();
-  const idle = alarm(clock, () => holding && giveBack(holding.person.id, 'idle'));
-  const lost = alarm(clock, () => holding && giveBack(holding.person.id, 'lost'));
+  #lifted = Promise.resolve();
+  #waiting = 0;
+  #acted = false;
+  #idleAtMs = 0;
+  #why: GivenBack | null = null;
+  #freed = Promise.withResolvers<void>();
+  readonly #idle: Alarm;
+  readonly #lost: Alarm;
 
-  function touch(): void {
-    idleAtMs = clock.nowMs() + LIVE_LIMITS.idleSeconds * 1_000;
-    idle.setAt(idleAtMs);
+  constructor(options: ControlOptions) {
+    this.#options = options;
+    this.#idle = alarm(options.clock, () => this.#holding && this.giveBack(this.#holding.person.id, 'idle'));
+    this.#lost = alarm(options.clock, () => this.#holding && this.giveBack(this.#holding.person.id, 'lost'));
   }
 
-  function hold(person: Person, takenFrom: Holding['takenFrom']): void {
-    holding = { person, state: 'person', sinceMs: clock.nowMs(), takenFrom };
-    touch();
-    onTaken(person, takenFrom);
-    onChange();
+  state(): LiveControl {
+    const holding = this.#holding;
+    return {
+      state: holding === undefined ? 'agent' : holding.state === 'pausing' ? 'pausing' : 'person',
+      holder: holding?.person.id ?? null,
+      name: holding?.person.name ?? null,
+      idle_ms: holding?.state === 'person' ? Math.max(0, this.#idleAtMs - this.#options.clock.nowMs()) : null,
+      taken_from: holding?.takenFrom ?? null,
+      waiting: this.#waiting,
+      why: holding === undefined ? this.#why : null,
+    };
+  }
+
+  take(person: Person, from?: TakenFrom): boolean {
+    const holding = this.#holding;
+    if (holding === undefined) {
+      this.#ask(person, null);
+      return true;
+    }
+    if (holding.state === 'leaving') return false;
+    // The same person on a new connection, after a reload for instance.
+    if (holding.person.identity === person.identity) {
+      this.#lost.clear();
+      this.#holding = { ...holding, person };
+      this.#options.onChange();
+      return true;
+    }
+    if (holding.person.id !== from?.id) return false;
+    this.#takeFrom(holding, person, from.reason);
+    return true;
+  }
+
+  giveBack(personId: string, because: GivenBack): void {
+    const holding = this.#holding;
+    if (holding?.person.id !== personId || holding.state === 'leaving') return;
+    this.#end(holding, because);
+    this.#holding = { ...holding, state: 'leaving' };
+    void this.#lifted.then(() => {
+      this.#holding = undefined;
+      this.#why = because;
+      this.#freed.resolve();
+      this.#freed = Promise.withResolvers();
+      this.#options.onChange();
+    });
+  }
+
+  mayAct(personId: string): boolean {
+    if (this.#holding?.state !== 'person' || this.#holding.person.id !== personId) return false;
+    this.#acted = true;
+    this.#touch();
+    return true;
+  }
+
+  connectionLost(personId: string): void {
+    if (this.#holding?.person.id === personId)
+      this.#lost.setAt(this.#options.clock.nowMs() + LIVE_LIMITS.lostSeconds * 1_000);
+  }
+
+  beginCall(): (() => void) | undefined {
+    return this.#holding === undefined ? this.#begin() : undefined;
+  }
+
+  async untilAgent(signal: AbortSignal): Promise<void> {
+    if (this.#holding === undefined) return;
+    const { promise: aborted, reject } = Promise.withResolvers<never>();
+    const onAbort = () => reject(signal.reason);
+    signal.throwIfAborted();
+    signal.addEventListener('abort', onAbort, { once: true });
+    this.#waiting += 1;
+    this.#options.onChange();
+    try {
+      while (this.#holding !== undefined) await Promise.race([this.#freed.promise, aborted]);
+    } finally {
+      signal.removeEventListener('abort', onAbort);
+      this.#waiting -= 1;
+      this.#options.onChange();
+    }
+  }
+
+  takeActed(): boolean {
+    const before = this.#acted;
+    this.#acted = false;
+    return before;
+  }
+
+  close(): void {
+    if (this.#holding !== undefined) this.giveBack(this.#holding.person.id, 'lease_ended');
+    this.#idle.clear();
+    this.#lost.clear();
+  }
+
+  #touch(): void {
+    this.#idleAtMs = this.#options.clock.nowMs() + LIVE_LIMITS.idleSeconds * 1_000;
+    this.#idle.setAt(this.#idleAtMs);
+  }
+
+  #hold(person: Person, takenFrom: Holding['takenFrom']): void {
+    this.#holding = { person, state: 'person', sinceMs: this.#options.clock.nowMs(), takenFrom };
+    this.#touch();
+    this.#options.onTaken(person, takenFrom);
+    this.#options.onChange();
   }
 
   /** Holds as soon as nothing runs any more. */
-  function ask(person: Person, takenFrom: Holding['takenFrom']): void {
-    if (running === 0) {
-      hold(person, takenFrom);
+  #ask(person: Person, takenFrom: Holding['takenFrom']): void {
+    if (this.#running === 0) {
+      this.#hold(person, takenFrom);
       return;
     }
-    holding = { person, state: 'pausing', sinceMs: clock.nowMs(), takenFrom };
-    onChange();
+    this.#holding = { person, state: 'pausing', sinceMs: this.#options.clock.nowMs(), takenFrom };
+    this.#options.onChange();
   }
 
-  function begin(): () => void {
-    running += 1;
+  #begin(): () => void {
+    this.#running += 1;
     return () => {
-      running -= 1;
-      if (running === 0 && holding?.state === 'pausing') hold(holding.person, holding.takenFrom);
+      this.#running -= 1;
+      if (this.#running === 0 && this.#holding?.state === 'pausing')
+        this.#hold(this.#holding.person, this.#holding.takenFrom);
     };
   }
 
   /** Ends what the holder has: control itself, or the wait for it. */
-  function end({ person, state, sinceMs }: Holding, because: ControlEnd): void {
-    idle.clear();
-    lost.clear();
-    if (state === 'person') lifted = onEnded(person, because, Math.round((clock.nowMs() - sinceMs) / 1_000));
+  #end({ person, state, sinceMs }: Holding, because: ControlEnd): void {
+    this.#idle.clear();
+    this.#lost.clear();
+    const seconds = Math.round((this.#options.clock.nowMs() - sinceMs) / 1_000);
+    if (state === 'person') this.#lifted = this.#options.onEnded(person, because, seconds);
   }
 
   /** The next person waits, as for a call, until what this one held is lifted. */
-  function takeFrom(before: Holding, person: Person, reason: string | null): void {
-    end(before, 'taken');
-    const done = begin();
-    ask(person, { id: before.person.id, name: before.person.name, reason });
-    void lifted.then(done);
+  #takeFrom(before: Holding, person: Person, reason: string | null): void {
+    this.#end(before, 'taken');
+    const done = this.#begin();
+    this.#ask(person, { id: before.person.id, name: before.person.name, reason });
+    void this.#lifted.then(done);
   }
-
-  function giveBack(personId: string, because: GivenBack): void {
-    if (holding?.person.id !== personId || holding.state === 'leaving') return;
-    end(holding, because);
-    holding = { ...holding, state: 'leaving' };
-    void lifted.then(() => {
-      holding = undefined;
-      why = because;
-      freed.resolve();
-      freed = Promise.withResolvers();
-      onChange();
-    });
-  }
-
-  return {
-    state: () => ({
-      state: holding === undefined ? 'agent' : holding.state === 'pausing' ? 'pausing' : 'person',
-      holder: holding?.person.id ?? null,
-      name: holding?.person.name ?? null,
-      idle_ms: holding?.state === 'person' ? Math.max(0, idleAtMs - clock.nowMs()) : null,
-      taken_from: holding?.takenFrom ?? null,
-      waiting,
-      why: holding === undefined ? why : null,
-    }),
-    take(person, from) {
-      if (holding === undefined) {
-        ask(person, null);
-        return true;
-      }
-      if (holding.state === 'leaving') return false;
-      // The same person on a new connection, after a reload for instance.
-      if (holding.person.identity === person.identity) {
-        lost.clear();
-        holding = { ...holding, person };
-        onChange();
-        return true;
-      }
-      if (holding.person.id !== from?.id) return false;
-      takeFrom(holding, person, from.reason);
-      return true;
-    },
-    giveBack,
-    mayAct(personId) {
-      if (holding?.state !== 'person' || holding.person.id !== personId) return false;
-      acted = true;
-      touch();
-      return true;
-    },
-    connectionLost(personId) {
-      if (holding?.person.id === personId) lost.setAt(clock.nowMs() + LIVE_LIMITS.lostSeconds * 1_000);
-    },
-    beginCall: () => (holding === undefined ? begin() : undefined),
-    async untilAgent(signal) {
-      if (holding === undefined) return;
-      const { promise: aborted, reject } = Promise.withResolvers<never>();
-      const onAbort = () => reject(signal.reason);
-      signal.throwIfAborted();
-      signal.addEventListener('abort', onAbort, { once: true });
-      waiting += 1;
-      onChange();
-      try {
-        while (holding !== undefined) await Promise.race([freed.promise, aborted]);
-      } finally {
-        signal.removeEventListener('abort', onAbort);
-        waiting -= 1;
-        onChange();
-      }
-    },
-    takeActed() {
-      const before = acted;
-      acted = false;
-      return before;
-    },
-    close() {
-      if (holding !== undefined) giveBack(holding.person.id, 'lease_ended');
-      idle.clear();
-      lost.clear();
-    },
-  };
 }

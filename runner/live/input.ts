@@ -17,9 +17,16 @@ export interface DeviceInput {
 
 type MouseButton = 'none' | 'left' | 'middle' | 'right' | 'back' | 'forward';
 
+interface PressedKey {
+  readonly key: string;
+  readonly code: string;
+  readonly windowsVirtualKeyCode: number;
+  readonly location: number;
+}
+
 interface Held {
   readonly buttons: Set<MouseButton>;
-  readonly keys: Map<string, { key: string; code: string; windowsVirtualKeyCode: number; location: number }>;
+  readonly keys: Map<string, PressedKey>;
   composing: boolean;
   x: number;
   y: number;
@@ -42,6 +49,19 @@ const SELECTION = `(() => {
   const inField = typeof e?.selectionStart === 'number' ? e.value.slice(e.selectionStart, e.selectionEnd) : '';
   return (inField || String(getSelection())).slice(0, ${LIVE_LIMITS.textMax});
 })()`;
+
+/** The protocol's event for a key that goes down: with a text, it types that. */
+function keyDown({ key, repeat, modifiers, text }: Extract<DeviceMessage, { t: 'key' }>, pressed: PressedKey) {
+  const command = (modifiers & CTRL_OR_META) === 0 ? undefined : COMMANDS[key.toLowerCase()];
+  return {
+    type: text === undefined ? 'rawKeyDown' : 'keyDown',
+    ...pressed,
+    modifiers,
+    autoRepeat: repeat,
+    ...(text === undefined ? {} : { text, unmodifiedText: text }),
+    ...(command === undefined ? {} : { commands: [command] }),
+  } as const;
+}
 
 /**
  * Input by CDP and not by Playwright's own mouse and keyboard, which know no letter that is on no US keyboard, and share
@@ -83,25 +103,14 @@ export function deviceInput(context: BrowserContext): DeviceInput {
   }
 
   async function key(page: Page, message: Extract<DeviceMessage, { t: 'key' }>): Promise<void> {
-    const { kind, key: name, code, key_code, location, repeat, modifiers, text } = message;
+    const { kind, key: name, code, key_code, location, modifiers } = message;
     const session = await sessionOf(page);
     const { keys } = heldOf(page);
-    const event = { key: name, code, windowsVirtualKeyCode: key_code, location };
-    if (kind === 'up') {
-      keys.delete(code);
-      await session.send('Input.dispatchKeyEvent', { type: 'keyUp', ...event, modifiers });
-      return;
-    }
-    keys.set(code, event);
-    const command = (modifiers & CTRL_OR_META) === 0 ? undefined : COMMANDS[name.toLowerCase()];
-    await session.send('Input.dispatchKeyEvent', {
-      type: text === undefined ? 'rawKeyDown' : 'keyDown',
-      ...event,
-      modifiers,
-      autoRepeat: repeat,
-      ...(text === undefined ? {} : { text, unmodifiedText: text }),
-      ...(command === undefined ? {} : { commands: [command] }),
-    });
+    const pressed = { key: name, code, windowsVirtualKeyCode: key_code, location };
+    if (kind === 'up') keys.delete(code);
+    else keys.set(code, pressed);
+    const event = kind === 'up' ? ({ type: 'keyUp', ...pressed, modifiers } as const) : keyDown(message, pressed);
+    await session.send('Input.dispatchKeyEvent', event);
   }
 
   async function send(page: Page, message: DeviceMessage): Promise<void> {

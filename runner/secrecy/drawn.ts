@@ -77,7 +77,7 @@ export async function readDrawn(session: CDPSession): Promise<Drawn> {
 }
 
 function drawnIn(document: DocumentSnapshot, strings: readonly string[]) {
-  const { nodes, layout, textBoxes } = document;
+  const { nodes, layout } = document;
   const string = (index: number | undefined): string => strings[index ?? -1] ?? '';
   const frameId = string(document.frameId);
   const rare = (data: { index: number[]; value: number[] } | undefined): Map<number, string> =>
@@ -165,10 +165,21 @@ function drawnIn(document: DocumentSnapshot, strings: readonly string[]) {
     }
   });
 
+  const lines = inReadingOrder(document, strings, byLayout);
+  return { texts, lines, strokes, things, emptyBoxes };
+}
+
+/** The same texts box by box, a line after the other, each from left to right. */
+function inReadingOrder(
+  { layout, textBoxes }: DocumentSnapshot,
+  strings: readonly string[],
+  byLayout: ReadonlyMap<number, DrawnText>,
+): DrawnText[] {
   const boxes = textBoxes.layoutIndex.map((index, at) => {
     const [x = 0, y = 0, , height = 0] = textBoxes.bounds[at] ?? [];
     const start = textBoxes.start[at] ?? 0;
-    const text = string(layout.text[index]).slice(start, start + (textBoxes.length[at] ?? 0));
+    const whole = strings[layout.text[index] ?? -1] ?? '';
+    const text = whole.slice(start, start + (textBoxes.length[at] ?? 0));
     return { index, text, x, middle: y + height / 2, line: 0 };
   });
   boxes.sort((a, b) => a.middle - b.middle);
@@ -177,11 +188,10 @@ function drawnIn(document: DocumentSnapshot, strings: readonly string[]) {
     if (above !== undefined) box.line = above.line + (box.middle - above.middle > LINE_PX ? 1 : 0);
   });
   boxes.sort((a, b) => a.line - b.line || a.x - b.x);
-  const lines = boxes.flatMap(({ index, text }) => {
+  return boxes.flatMap(({ index, text }) => {
     const drawn = byLayout.get(index);
     return drawn === undefined ? [] : [{ ...drawn, text }];
   });
-  return { texts, lines, strokes, things, emptyBoxes };
 }
 
 function thingOf(name: string, attributes: () => Map<string, string>, source: string | undefined): string | undefined {

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { BrowserContext, Frame, Page } from 'playwright-core';
 import { within } from '../../time/within.ts';
 import { type DrawnForm, formOfEdited, formsOf, type SecretKind } from './held.ts';
-import { type PagePictures, type PictureCheck, pagePictures, type Searched } from './page-pictures.ts';
+import { PagePictures, type PictureCheck, type Searched } from './page-pictures.ts';
 import { siteOf } from './site.ts';
 
 /** Why there is no picture: a clause for the agent. */
@@ -57,7 +57,7 @@ export function guardPictures(context: BrowserContext): Pictures {
   const looks = new WeakMap<Page, Promise<unknown>>();
 
   const tabOf = (page: Page): PagePictures => {
-    const tab = tabs.get(page) ?? pagePictures(context, page, searched);
+    const tab = tabs.get(page) ?? new PagePictures(context, page, searched);
     tabs.set(page, tab);
     return tab;
   };

@@ -2,14 +2,14 @@ import { expect, test } from 'vitest';
 import type { CallLease } from '../../../runner/calls/call-lease.ts';
 import { turn } from '../../../runner/calls/turn.ts';
 import { turns } from '../../../runner/calls/turns.ts';
-import { agentControl } from '../../../runner/live/control.ts';
+import { AgentControl } from '../../../runner/live/control.ts';
 import { steppedClock } from '../../fakes/clock.ts';
 import { answering, besideTool, codeOf, stageCall, text, unreached } from './stage-call.ts';
 
 function lease(isOver: () => boolean = () => false) {
   const clock = steppedClock();
   const acted: string[] = [];
-  const control = agentControl({
+  const control = new AgentControl({
     clock,
     onChange: () => undefined,
     onTaken: () => undefined,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ControlEnd } from '../../../contract/live.ts';
 import { LIVE_LIMITS } from '../../../contract/live-limits.ts';
-import { agentControl } from '../../../runner/live/control.ts';
+import { AgentControl } from '../../../runner/live/control.ts';
 import { controlledTurn } from '../../../runner/live/controlled-turn.ts';
 import { steppedClock } from '../../fakes/clock.ts';
 
@@ -12,7 +12,7 @@ function lease() {
   const clock = steppedClock();
   const told: string[] = [];
   let lifting = Promise.resolve();
-  const control = agentControl({
+  const control = new AgentControl({
     clock,
     onChange: () => undefined,
     onTaken: ({ name }, from) =>
