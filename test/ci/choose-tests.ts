@@ -1,22 +1,11 @@
-import { execFileSync } from 'node:child_process';
 import { matchesGlob } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { CONTROL_PLANE, UNIT } from '../setup/projects.ts';
+import { baseOfChange, git } from './base.ts';
 import { type ImportRules, isReached, testFiles, testReach } from './reach.ts';
 
 // For .ci/run: prints the arguments of the run after `npm test`, a line each. Tests with browsers that the change since OMICRON_CI_BASE
 // (else since the remote's main) cannot reach are excluded, and named on standard error. Without such a base, all run.
-
-const git = (...args: string[]) => execFileSync('git', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
-
-function baseOfChange(): string | undefined {
-  try {
-    const base = process.env.OMICRON_CI_BASE || git('merge-base', 'origin/main', 'HEAD').trim();
-    return git('rev-parse', base) === git('rev-parse', 'HEAD') ? undefined : base;
-  } catch {
-    return undefined; // no remote
-  }
-}
 
 /** Cheap, or run by another command: never skipped here. */
 const isOther = (file: string) => [...UNIT, CONTROL_PLANE, 'test/cluster/**'].some(glob => matchesGlob(file, glob));
