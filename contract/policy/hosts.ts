@@ -11,7 +11,8 @@ const LABEL = /^(?!-)[a-z0-9_-]{1,63}(?<!-)$/;
  */
 export function canonicalHost(text: string): string | null {
   const bare = text.endsWith('.') ? text.slice(0, -1) : text;
-  if (isIP(bare)) return isIP(bare) === 4 ? bare : new URL(`http://[${bare}]`).hostname.slice(1, -1);
+  if (isIP(bare) === 4) return bare;
+  if (isIP(bare) === 6) return URL.parse(`http://[${bare}]`)?.hostname.slice(1, -1) ?? null; // no URL has a zone: `fe80::1%eth0`
   if (/[\s/\\@:?#%[\]*]/u.test(bare)) return null;
   const ascii = domainToASCII(bare);
   if (ascii === '' || ascii.length > 253 || isIP(ascii)) return null; // `127.1` becomes an address here: refused
