@@ -54,7 +54,10 @@ it('every decision is in the index, under its own title and number, in one forma
   for (const [page, text] of records) {
     const [, number, title] = /^# (\d{4}) (.+)$/m.exec(text) ?? [];
     expect(page).toContain(`/${number}-`);
-    expect(index, page).toContain(`| [${number}](${page.slice('docs/adr/'.length)}) | ${title} |`);
+    const status = /^Status: (measurement|amended by \[\d{4}\]\([^)]+\))\./m.exec(text)?.[1];
+    expect(index, page).toContain(
+      `| [${number}](${page.slice('docs/adr/'.length)}) | ${title} |${status === undefined ? '' : ` ${status}`} |\n`,
+    );
     expect(
       [...text.matchAll(/^## (.+)$/gm)].map(([, heading]) => heading),
       page,
