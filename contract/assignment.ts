@@ -7,7 +7,7 @@ import { pageOptions } from './page-options.ts';
 import { credentialTarget } from './policy/credential-target.ts';
 import { effectivePolicy } from './policy/document.ts';
 import { leaseProfile, profileCheckRequest } from './profile.ts';
-import { siteKey } from './secrets.ts';
+import { clientCertificate, siteKey } from './secrets.ts';
 import { RUNNER_PHASES } from './states.ts';
 import { brokerClaims } from './tokens.ts';
 
@@ -153,6 +153,23 @@ export const redeemAnswer = z
         }),
       )
       .describe('Sites whose credential is among the secrets.'),
+    client_certificates: z
+      .array(
+        z.object({
+          site: siteKey.describe('Site key of the credential.'),
+          targets: z
+            .array(credentialTarget)
+            .optional()
+            .describe("Places of the credential's own url; absent: it has none."),
+          known: z
+            .array(credentialTarget)
+            .optional()
+            .describe("Places of the deployment's map while nothing else names the key."),
+          certificate: clientCertificate.describe('Certificate and key.'),
+        }),
+      )
+      .optional()
+      .describe('Client certificates of the user; the browser shows each to its own site alone.'),
     egress_credential: z.string().describe("The browser's credential at the egress proxy."),
     policy: effectivePolicy.describe('Policy of the lease.'),
     lease_token: z.string().describe('Bearer token for activity and events; valid until the epoch ends.'),

@@ -147,6 +147,16 @@ export const REFUSALS = {
   internal_name: { status: 403, sentence: 'This name belongs to an internal network, which browsers may not reach.' },
   internal_address: { status: 403, sentence: 'This address belongs to a network that browsers may not reach.' },
   secret_in_name: { status: 403, sentence: 'The name of this host holds a password of the session.' },
+  client_certificate_refused: {
+    status: 502,
+    sentence:
+      'The site ended the connection after it was shown the client certificate that is stored for it; whoever manages the credentials can store another.',
+  },
+  certificate_untrusted: {
+    status: 502,
+    sentence:
+      'The certificate of the site is not trusted, so the client certificate that is stored for it was not used; a person who runs this deployment can trust its key (OMICRON_CHROMIUM_SPKI).',
+  },
   mixed_addresses: { status: 403, sentence: 'This name also resolves to a network that browsers may not reach.' },
   too_many_connections: {
     status: 429,

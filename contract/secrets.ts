@@ -15,10 +15,51 @@ const totpSeed = z
   .max(512)
   .regex(/^(otpauth:\/\/totp\/.+|[A-Za-z2-7 ]{16,}=*)$/, 'must be a base32 seed or an otpauth://totp/ URI');
 
+/** A chain of certificates and its key are a few kilobytes. */
+const CERTIFICATE_MAX = 65_536;
+const pem = (label: string) =>
+  z
+    .string()
+    .max(CERTIFICATE_MAX)
+    .refine(text => new RegExp(`-----BEGIN (?:[A-Z]+ )?${label}-----`).test(text) && isStorable(text), {
+      message: `must be PEM (-----BEGIN ${label}-----)`,
+    });
+
+export const clientCertificate = z
+  .strictObject({
+    certificate: pem('CERTIFICATE')
+      .optional()
+      .describe('Certificate in PEM, its chain after it where the site needs that.'),
+    key: pem('PRIVATE KEY').optional().describe('Private key of the certificate in PEM.'),
+    pkcs12: z
+      .base64()
+      .min(1)
+      .max(CERTIFICATE_MAX)
+      .optional()
+      .describe(
+        'Certificate and key in one PKCS#12 file (.p12, .pfx), as base64; in place of `certificate` and `key`.',
+      ),
+    passphrase: secretText.optional().describe('Passphrase of the key or of the PKCS#12 file.'),
+  })
+  .refine(
+    ({ certificate, key, pkcs12 }) =>
+      (certificate !== undefined) === (key !== undefined) && (certificate === undefined) !== (pkcs12 === undefined),
+    { message: 'must have a certificate and its key, or a PKCS#12 file' },
+  )
+  .meta({ id: 'ClientCertificate' });
+export type ClientCertificate = z.infer<typeof clientCertificate>;
+
 export const credentialSchema = z
   .strictObject({
-    username: secretText.describe('Name of the login.'),
-    password: secretText.describe('Password of the login.'),
+    username: secretText
+      .optional()
+      .describe('Name of the login. Left out, with the password, for a client certificate alone.'),
+    password: secretText.optional().describe('Password of the login.'),
+    client_certificate: clientCertificate
+      .optional()
+      .describe(
+        "Certificate that the browser shows to the site where the site asks for one in TLS; no agent's name for it.",
+      ),
     totp: totpSeed
       .optional()
       .describe(
@@ -30,6 +71,15 @@ export const credentialSchema = z
       .describe(
         'Places where it may be filled: https addresses, whose origin counts, or registrable domains. Left out: the policies and the site key decide.',
       ),
+  })
+  .refine(({ username, password }) => (username === undefined) === (password === undefined), {
+    message: 'must have a username and a password, or neither',
+  })
+  .refine(({ username, client_certificate }) => username !== undefined || client_certificate !== undefined, {
+    message: 'must have a username and a password, or a client certificate',
+  })
+  .refine(({ password, totp }) => totp === undefined || password !== undefined, {
+    message: 'must have a username and a password beside the TOTP seed',
   })
   .meta({ id: 'Credential' });
 export type Credential = z.infer<typeof credentialSchema>;
@@ -56,6 +106,7 @@ const envName = (site: string): string => site.toUpperCase().replace(/[^A-Z0-9]/
 export const secretsOf = ({ credentials }: Pick<VaultDocument, 'credentials'>): Record<string, string> =>
   Object.fromEntries(
     Object.entries(credentials).flatMap(([site, { username, password }]) => {
+      if (username === undefined || password === undefined) return [];
       const [usernameName = '', passwordName = ''] = secretNames(site);
       return [
         [usernameName, username],
@@ -75,7 +126,15 @@ export const credentialList = z
           site: z.string().describe('Site key: the name of the credential.'),
           secret_names: z
             .array(z.string())
-            .describe('Names that an agent uses instead of the values; empty for a credential that cannot be used.'),
+            .describe(
+              'Names that an agent uses instead of the values; empty for a client certificate alone and for a credential that cannot be used.',
+            ),
+          client_certificate: z
+            .boolean()
+            .optional()
+            .describe(
+              'The browser has a client certificate for the site. It is shown where the credential may be filled.',
+            ),
           url: z.array(z.string()).optional().describe('Its own url, if it has one.'),
           filled_on: z
             .array(z.string())

@@ -78,7 +78,10 @@ if (ffmpeg === undefined)
 if (settings.insecureLoginOrigins.length > 0)
   log.warn({ origins: settings.insecureLoginOrigins }, `${ENV.insecureLoginOrigins}: passwords may go out unencrypted`);
 const forwarder =
-  settings.egressUrl === undefined ? undefined : await egressForwarder({ egressUrl: settings.egressUrl });
+  settings.egressUrl === undefined
+    ? undefined
+    : await egressForwarder({ egressUrl: settings.egressUrl, trustedSpki: settings.chromiumSpki });
+const trustedSpki = [settings.chromiumSpki, forwarder?.certificateSpki].filter(each => each !== undefined).join(',');
 
 const remote = settings.remoteBrowser && (await text(process.stdin));
 const controller = controllerClient(settings.controllerUrl);
@@ -95,7 +98,7 @@ const runner = createRunner({
       sandbox: settings.chromiumSandbox,
       tempDir: userDataDir === undefined ? temp.path : temp.profile,
       egressUrl: forwarder?.proxyUrl,
-      trustedSpki: settings.chromiumSpki,
+      trustedSpki: trustedSpki === '' ? undefined : trustedSpki,
       searchPath,
       limits: browserLimits(settings),
     });

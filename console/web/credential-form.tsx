@@ -1,4 +1,5 @@
 import { useId, useState } from 'preact/hooks';
+import type { ClientCertificate } from '../../contract/secrets.ts';
 import { callConsole, encodePath, Refused } from './api.ts';
 import { Failure } from './notices.tsx';
 import { messageOf } from './use-polled.ts';
@@ -17,7 +18,9 @@ interface CredentialFormProps {
 export function CredentialForm({ userId, site, url = [], onSaved, onCancel }: CredentialFormProps) {
   const [failure, setFailure] = useState<string>();
   const [isSaving, setSaving] = useState(false);
+  const [hasCertificate, setHasCertificate] = useState(false);
   const hint = useId();
+  const certificateHint = useId();
   const save = async (form: HTMLFormElement) => {
     const fields = new FormData(form);
     const text = (name: string) => String(fields.get(name) ?? '');
@@ -28,13 +31,17 @@ export function CredentialForm({ userId, site, url = [], onSaved, onCancel }: Cr
     setSaving(true);
     setFailure(undefined);
     try {
+      const certificate = await readCertificate(fields.getAll('certificate'), text('passphrase'));
       await callConsole('PUT', encodePath`/users/${userId}/credentials/${key}`, {
-        username: text('username'),
-        password: text('password'),
+        ...(text('username') === '' && certificate !== undefined
+          ? {}
+          : { username: text('username'), password: text('password') }),
+        ...(certificate === undefined ? {} : { client_certificate: certificate }),
         ...(wanted.length === 0 ? {} : { url: wanted }),
         ...(text('totp') === '' ? {} : { totp: text('totp') }),
       });
       form.reset();
+      setHasCertificate(false);
       onSaved(key);
     } catch (error) {
       const faults = error instanceof Refused ? error.errors : undefined;
@@ -66,16 +73,42 @@ export function CredentialForm({ userId, site, url = [], onSaved, onCancel }: Cr
       )}
       <label>
         Username
-        <input name="username" required maxLength={4096} autocomplete="off" />
+        <input name="username" required={!hasCertificate} maxLength={4096} autocomplete="off" />
       </label>
       <label>
         Password
-        <input name="password" type="password" required maxLength={4096} autocomplete="new-password" />
+        <input
+          name="password"
+          type="password"
+          required={!hasCertificate}
+          maxLength={4096}
+          autocomplete="new-password"
+        />
       </label>
       <label>
         TOTP seed (optional)
         <input name="totp" type="password" maxLength={512} autocomplete="off" />
       </label>
+      <label>
+        Client certificate (optional)
+        <input
+          name="certificate"
+          type="file"
+          multiple
+          aria-describedby={certificateHint}
+          onChange={event => setHasCertificate((event.currentTarget.files?.length ?? 0) > 0)}
+        />
+      </label>
+      <p id={certificateHint} class="muted">
+        A PKCS#12 file (.p12, .pfx), or PEM files with the certificate and its key. The browser shows it to the site; no
+        username is needed then.
+      </p>
+      {hasCertificate && (
+        <label>
+          Passphrase of the certificate (optional)
+          <input name="passphrase" type="password" maxLength={4096} autocomplete="off" />
+        </label>
+      )}
       <label>
         May be filled on
         <input name="targets" defaultValue={url.join(' ')} aria-describedby={hint} autocomplete="off" />
@@ -97,4 +130,20 @@ export function CredentialForm({ userId, site, url = [], onSaved, onCancel }: Cr
       </p>
     </form>
   );
+}
+
+/** The certificate of the files that were chosen; undefined: none were. */
+async function readCertificate(
+  chosen: readonly FormDataEntryValue[],
+  passphrase: string,
+): Promise<ClientCertificate | undefined> {
+  const files = chosen.filter((each): each is File => each instanceof File && each.size > 0);
+  const [first] = files;
+  if (first === undefined) return undefined;
+  const phrase = passphrase === '' ? {} : { passphrase };
+  const texts = await Promise.all(files.map(file => file.text()));
+  const pem = texts.join('\n');
+  if (pem.includes('-----BEGIN ')) return { certificate: pem, key: pem, ...phrase };
+  const bytes = new Uint8Array(await first.arrayBuffer());
+  return { pkcs12: btoa(Array.from(bytes, byte => String.fromCharCode(byte)).join('')), ...phrase };
 }

@@ -14,6 +14,7 @@ import {
 } from '../../contract/secrets.ts';
 import { userId } from '../../contract/session.ts';
 import type { SecretStore } from '../ports/secrets.ts';
+import { certificateFault } from '../secrets/client-certificate.ts';
 import type { Policies } from '../store/policies.ts';
 import { requireTokenUser, serviceOnly } from './bearer.ts';
 import { describeRoutes } from './describe.ts';
@@ -67,7 +68,14 @@ export const credentialRoutes: FastifyPluginAsyncZod<CredentialRoutes> = async (
       const usable = Object.entries(credentials).map(([key, credential]) => {
         const url = urlTargets(credential);
         const { targets, reason } = credentialTargets(rules, key, url, knownSites(key));
-        return { site: key, secret_names: secretNames(key), url, filled_on: targets, problem: reason };
+        return {
+          site: key,
+          secret_names: credential.username === undefined ? [] : secretNames(key),
+          client_certificate: credential.client_certificate !== undefined,
+          url,
+          filled_on: targets,
+          problem: reason,
+        };
       });
       const others = Object.entries(unusable).map(([key, problem]) => ({
         site: key,
@@ -93,6 +101,9 @@ export const credentialRoutes: FastifyPluginAsyncZod<CredentialRoutes> = async (
     async (request, reply) => {
       const { user_id, site: key } = request.params;
       requireTokenUser(request, user_id);
+      const fault = request.body.client_certificate && certificateFault(request.body.client_certificate);
+      if (fault !== undefined)
+        throw new OmicronError('invalid_request', `Invalid request: body/client_certificate ${fault}.`);
       const { credentials, unusable } = await documentOf(user_id);
       const other = Object.keys({ ...credentials, ...unusable }).find(stored => sameNames(stored, key));
       if (other !== undefined)

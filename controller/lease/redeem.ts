@@ -49,12 +49,7 @@ export async function redeemLease(
   const lease = leaseKey.parse(claims);
   return {
     secrets: handedOut,
-    sites: Object.entries(document.credentials).map(([site, credential]) => ({
-      site,
-      totp: credential.totp !== undefined,
-      targets: urlTargets(credential),
-      known: knownSites(site)?.slice(),
-    })),
+    ...sitesOf(document, knownSites),
     egress_credential: egressCredential(keys.derivation, lease),
     upload_credential: uploadCredential(keys.derivation, lease),
     policy: redeemed.policy,
@@ -62,6 +57,25 @@ export async function redeemLease(
     remaining_ms: redeemed.remainingMs,
     restores: redeemed.restores,
     hibernates: claims.options.hibernate !== undefined,
+  };
+}
+
+/** Sites with a login, and those with a client certificate. */
+function sitesOf(
+  { credentials }: VaultDocument,
+  knownSites: KnownSites,
+): Pick<RedeemAnswer, 'sites' | 'client_certificates'> {
+  const all = Object.entries(credentials).map(([site, credential]) => {
+    const places = { site, targets: urlTargets(credential), known: knownSites(site)?.slice() };
+    return { credential, places };
+  });
+  return {
+    sites: all.flatMap(({ credential: { username, totp }, places }) =>
+      username === undefined ? [] : [{ ...places, totp: totp !== undefined }],
+    ),
+    client_certificates: all.flatMap(({ credential: { client_certificate: certificate }, places }) =>
+      certificate === undefined ? [] : [{ ...places, certificate }],
+    ),
   };
 }
 

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { type Credential, credentialSchema, sameNames, siteKey, type VaultDocument } from '../../contract/secrets.ts';
+import { certificateFault } from './client-certificate.ts';
 
 const FORM = '{"credentials": {"<site>": {"username", "password"}}}';
 const envelope = z.looseObject({ credentials: z.record(z.string(), z.unknown()) });
@@ -26,7 +27,12 @@ export function readDocument(stored: unknown): VaultDocument {
     if (!key.success) unusable[site] = `the site key ${listMessages(key.error)}`;
     else if (!credential.success) unusable[site] = `${listMessages(credential.error)}; store it anew`;
     else if (other !== undefined) unusable[site] = `"${other}" has the same secret names; rename one of them`;
-    else credentials[site] = credential.data;
+    else {
+      const { client_certificate: certificate } = credential.data;
+      const fault = certificate && certificateFault(certificate);
+      if (fault === undefined) credentials[site] = credential.data;
+      else unusable[site] = `client_certificate ${fault}; store it anew`;
+    }
   }
   return { credentials, unusable };
 }

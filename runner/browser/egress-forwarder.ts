@@ -9,11 +9,14 @@ import {
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { pipeline } from 'node:stream';
 import { getDomain, getSubdomain } from 'tldts';
-import { PROXY_TRACEPARENT, REFUSAL_HEADER, REFUSALS } from '../../contract/egress.ts';
+import { PROXY_TRACEPARENT, REFUSAL_HEADER, REFUSALS, type RefusalCode } from '../../contract/egress.ts';
+import type { ClientCertificate } from '../../contract/secrets.ts';
 import { answerFields, fieldsWithout } from '../../http/end-to-end.ts';
 import { mayReuse } from '../../http/may-reuse.ts';
 import { processTreeOfProc } from '../../process/process-tree.ts';
+import { passWithCertificate } from './certificate-tunnel.ts';
 import { unprivilegedUser } from './launcher.ts';
+import { ownCertificate } from './own-certificate.ts';
 import { findPeer, isHeldBy, type Peer } from './peer.ts';
 
 /** The lease that the traffic belongs to: set when the runner is leased, never before. */
@@ -27,7 +30,11 @@ export interface ForwardedLease {
   readonly holdsSecret: (text: string) => boolean;
   /** The span below which a connection is that begins now. */
   readonly traceparent?: () => string | undefined;
+  /** The client certificate for an https origin; undefined: it has none, and its TLS passes untouched. */
+  readonly certificateFor?: CertificateFor;
 }
+
+export type CertificateFor = (origin: string) => ClientCertificate | undefined;
 
 /**
  * A refusal of the egress proxy. Chromium hides the page of a refused CONNECT: only this gives the agent
@@ -45,6 +52,8 @@ export interface EgressRefusal {
 export interface EgressForwarder {
   /** Chromium's proxy: `http://127.0.0.1:<port>`, without a credential. */
   readonly proxyUrl: string;
+  /** The key (base64 SHA-256) by which this forwarder speaks for sites with a client certificate: its browser has to trust it. */
+  readonly certificateSpki: string;
   /** From now on requests carry this lease's credential. */
   lease(lease: ForwardedLease): void;
   /** The last refusals, newest last; at most a hundred. */
@@ -72,6 +81,8 @@ type OwnRefusal = keyof typeof OWN_REFUSALS;
  */
 export async function egressForwarder(options: {
   egressUrl: string;
+  /** Public keys (base64 SHA-256, comma-separated) that this deployment trusts in certificates of sites. */
+  trustedSpki?: string | undefined;
   onRefusal?: (refusal: EgressRefusal) => void;
 }): Promise<EgressForwarder> {
   const egress = new URL(options.egressUrl);
@@ -82,6 +93,9 @@ export async function egressForwarder(options: {
   let authorization: string | undefined;
   let holdsSecret: ForwardedLease['holdsSecret'] = () => false;
   let traceparent: ForwardedLease['traceparent'];
+  let certificateFor: CertificateFor = () => undefined;
+  const own = ownCertificate();
+  const trustedSpki = new Set(options.trustedSpki?.split(','));
 
   const note = (code: string | undefined, status: number, authority: string) => {
     if (code === undefined) return;
@@ -105,6 +119,14 @@ export async function egressForwarder(options: {
     note,
     authorization: () => authorization,
     traceparent: () => traceparent?.(),
+    certified(authority) {
+      const { hostname = '', origin = '' } = URL.parse(`https://${authority}`) ?? {};
+      const certificate = certificateFor(origin);
+      if (certificate === undefined) return undefined;
+      const host = hostname.replace(/^\[|\]$/g, '');
+      const onFailure = (code: RefusalCode) => note(code, REFUSALS[code].status, authority);
+      return (client, site) => passWithCertificate({ client, site, host, certificate, own, trustedSpki, onFailure });
+    },
     refusedHere: host => {
       if (authorization === undefined) return 'no_lease';
       return holdsSecret(madeUp(host)) ? 'secret_in_name' : undefined;
@@ -124,10 +146,12 @@ export async function egressForwarder(options: {
 
   return {
     proxyUrl: `http://127.0.0.1:${port}`,
+    certificateSpki: own.spki,
     refusals,
-    lease({ runnerId, credential, holdsSecret: holds, traceparent: current }) {
+    lease({ runnerId, credential, holdsSecret: holds, traceparent: current, certificateFor: certificate }) {
       holdsSecret = holds;
       traceparent = current;
+      certificateFor = certificate ?? certificateFor;
       authorization = `Basic ${Buffer.from(`${runnerId}:${credential}`).toString('base64')}`;
     },
     close() {
@@ -175,6 +199,8 @@ interface Upstream {
   traceparent(): string | undefined;
   /** Why nothing is sent to this host; undefined: it is. */
   refusedHere(host: string): OwnRefusal | undefined;
+  /** Passes an open tunnel on with the client certificate of its site; undefined: the site has none. */
+  certified(authority: string): ((client: Socket, site: Socket) => void) | undefined;
   /** Keeps a refusal; does nothing without a code. */
   note(code: string | undefined, status: number, authority: string): void;
 }
@@ -257,17 +283,56 @@ function forwardTunnel(upstream: Upstream, request: IncomingMessage, client: Soc
   egressSocket.write(
     `CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\nProxy-Authorization: ${authorization}\r\n${traced}\r\n`,
   );
-  if (head.length > 0) egressSocket.write(head);
-  readHead(egressSocket, text => {
+  const note = (text: string) => {
     const refused = new RegExp(`^${REFUSAL_HEADER}: *([a-z_]+)`, 'im').exec(text)?.[1];
-    upstream.note(refused, Number(text.split(' ')[1]), authority);
-  });
+    upstream.note(refused, statusOf(text), authority);
+  };
   egressSocket.on('error', () => client.resetAndDestroy());
+  const certified = upstream.certified(authority);
+  if (certified !== undefined) return void openCertified({ client, head, site: egressSocket, note, pass: certified });
+  if (head.length > 0) egressSocket.write(head);
+  readHead(egressSocket, note);
   client.once('close', () => (client.readableEnded ? egressSocket.destroySoon() : egressSocket.destroy()));
   egressSocket.once('close', () => (egressSocket.readableEnded ? client.destroySoon() : client.resetAndDestroy()));
   client.pipe(egressSocket);
   egressSocket.pipe(client);
 }
+
+interface CertifiedTunnel {
+  readonly client: Socket;
+  /** Sent by the client before the tunnel was open. */
+  readonly head: Buffer;
+  readonly site: Socket;
+  readonly note: (answer: string) => void;
+  readonly pass: (client: Socket, site: Socket) => void;
+}
+
+/** Waits for the answer of the egress proxy, and passes the tunnel on where it is open. */
+function openCertified({ client, head, site, note, pass }: CertifiedTunnel): void {
+  let answer = Buffer.alloc(0);
+  const gone = () => site.destroy();
+  const refused = () => client.end(answer);
+  let isRefused = false;
+  const look = (chunk: Buffer) => {
+    answer = Buffer.concat([answer, chunk]);
+    const end = answer.indexOf('\r\n\r\n');
+    if (isRefused || (end < 0 && answer.length < HEAD_BYTES_MAX)) return;
+    const text = answer.subarray(0, Math.max(end, 0)).toString('latin1');
+    note(text);
+    isRefused = statusOf(text) !== 200;
+    if (isRefused) return; // its sentence follows
+    site.off('data', look).off('close', refused).pause();
+    client.off('close', gone);
+    client.write(answer.subarray(0, end + 4));
+    if (answer.length > end + 4) site.unshift(answer.subarray(end + 4));
+    if (head.length > 0) client.unshift(head);
+    pass(client, site);
+  };
+  client.once('close', gone);
+  site.on('data', look).once('close', refused);
+}
+
+const statusOf = (answer: string): number => Number(answer.split(' ')[1]);
 
 const REPLACED: ReadonlySet<string> = new Set(['proxy-authorization', 'proxy-connection', PROXY_TRACEPARENT]);
 

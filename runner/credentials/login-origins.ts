@@ -11,7 +11,7 @@ export type SiteFound =
 
 /** Decides for each value on which origins the credentials of one lease may be filled in. */
 export interface LoginOrigins {
-  decide(site: Site, origin: string): { allowed: boolean; reason: string };
+  decide(site: Omit<Site, 'totp'>, origin: string): { allowed: boolean; reason: string };
   /** The credential for a page of this origin: found by the page itself, never by what the agent calls it. */
   siteFor(origin: string, wanted: string | undefined): SiteFound;
   /** Whether it may be filled anywhere, as the policy is now: an agent need not know of one that may not. */

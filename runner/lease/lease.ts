@@ -62,14 +62,15 @@ export function serveLease(options: LeaseOptions): ServedLease {
   const captures = captureTabs({ context: browser.context, pictures, clock });
   const writeOrder = uploadOrderWriter(settings.outputDir, uploadOrderOf(assignment, redeemed));
   const recording = recordLease(options, captures, events, writeOrder);
+  const saveProfile = options.profile && savesOf(options.profile, reports.freezer, options.signal);
+  const secrets = leaseSecrets(options, reports, { captures, pictures });
   forwarder?.lease({
     runnerId: assignment.runner_id,
     credential: redeemed.egressCredential,
     holdsSecret: redactor.holds,
     traceparent: () => work.spans.traceparent,
+    certificateFor: secrets.certificateFor,
   });
-  const saveProfile = options.profile && savesOf(options.profile, reports.freezer, options.signal);
-  const secrets = leaseSecrets(options, reports, { captures, pictures });
   const content = leaseContent(options, reports, secrets, { captures, writeOrder });
   const hibernating = leaseHibernation(options, reports, secrets.documents);
   const parts = { ...reports, ...secrets, ...content, recording, saveProfile, hibernation: hibernating };

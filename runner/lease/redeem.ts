@@ -16,6 +16,7 @@ export interface Redeemed {
   /** Names to values. */
   readonly secrets: Readonly<Record<string, string>>;
   readonly sites: RedeemAnswer['sites'];
+  readonly clientCertificates: NonNullable<RedeemAnswer['client_certificates']>;
   readonly policy: EffectivePolicy;
   readonly leaseToken: string;
   readonly artifactToken: string;
@@ -65,6 +66,7 @@ const gaveUp = (stopping: boolean, cause: unknown): OmicronError =>
 const redeemedOf = (answer: RedeemAnswer, sentMs: number): Redeemed => ({
   secrets: answer.secrets,
   sites: answer.sites,
+  clientCertificates: answer.client_certificates ?? [],
   policy: answer.policy,
   leaseToken: answer.lease_token,
   artifactToken: answer.artifact_token,

@@ -1,3 +1,4 @@
+import type { CertificateFor } from '../browser/egress-forwarder.ts';
 import type { Conceal } from '../budget/cut.ts';
 import type { Captures } from '../capture/captures.ts';
 import { type Credentials, credentials } from '../credentials/credentials.ts';
@@ -17,6 +18,8 @@ export interface LeaseSecrets {
   readonly before: BeforeFill;
   readonly fields: FilledFields;
   readonly credentials: Credentials;
+  /** The client certificate that the browser shows to an https origin, as the policy is now. */
+  readonly certificateFor: CertificateFor;
   /** Takes secrets, and what fields with secrets hold, out of a text. */
   readonly conceal: Conceal;
   readonly pictures: Pictures;
@@ -29,7 +32,8 @@ export function leaseSecrets(
 ): LeaseSecrets {
   const { redeemed, redactor, texts, controller, clock, settings } = options;
   const { context } = options.browser;
-  const { secrets, sites, leaseToken } = redeemed;
+  const { secrets, sites, clientCertificates, leaseToken } = redeemed;
+  const origins = loginOrigins({ sites, policy: policy.current, insecureOrigins: settings.insecureLoginOrigins });
   const { add } = redactor;
   const mint = (site: string, signal: AbortSignal) => controller.totp(leaseToken, site, signal);
   const codes = totpCodes(mint, clock, (code, isSecret) => add('TOTP', code, 'code', isSecret));
@@ -43,10 +47,11 @@ export function leaseSecrets(
     before,
     fields,
     pictures,
+    certificateFor: origin => clientCertificates.find(each => origins.decide(each, origin).allowed)?.certificate,
     credentials: credentials({
       secrets,
       sites,
-      origins: loginOrigins({ sites, policy: policy.current, insecureOrigins: settings.insecureLoginOrigins }),
+      origins,
       code: codes.now,
       withoutPictures: captures.withoutPictures,
       pictures,

@@ -8,8 +8,8 @@ const CERTIFICATE =
 const FAILURES: readonly (readonly [RegExp, string, string])[] = [
   [
     /^ERR_(?:SSL_CLIENT_AUTH_|BAD_SSL_CLIENT_AUTH_)/,
-    'The site asks for a client certificate, and this browser has none.',
-    'An agent cannot give one: ask the person (browser_request_user_action), or use another way in.',
+    'The site asks for a client certificate, and none is stored for it.',
+    'An agent cannot give one. A person who manages the credentials of this user can store it for this site ("omicron-browser credentials set SITE --user USER --certificate FILE --url ADDRESS"); the next lease has it.',
   ],
   [
     /^ERR_CERT_AUTHORITY_INVALID/,

@@ -8,6 +8,7 @@ import type { DemoSite } from '../../local/demo-site.ts';
 import { connectMcpBrowser, type McpBrowser } from '../../local/mcp-browser.ts';
 import type { Stack } from '../../local/stack.ts';
 import { eventually } from '../eventually.ts';
+import { testCertificate } from '../site/certificate.ts';
 import { accessibilityFaults, type OpenConsole, openConsole, phoneFaults } from './open-console.ts';
 
 const PASSWORD = 'correct-horse-battery-7391';
@@ -208,6 +209,24 @@ describe('credentials', () => {
     await page.reload();
     await see('Filled nowhere: nothing says where "warehouse" may be used: store it again with its site');
     await sessions.deleteCredential('ada', 'warehouse');
+  });
+
+  it('stores a client certificate, without a username', async () => {
+    const { cert, key } = testCertificate('ada');
+    const form = page.getByRole('form', { name: 'New credential' });
+    await form.getByLabel('Site key').fill('bank');
+    await form.getByLabel('May be filled on').fill('https://bank.example');
+    await form.getByLabel('Client certificate').setInputFiles([
+      { name: 'ada.pem', mimeType: 'application/x-pem-file', buffer: Buffer.from(cert) },
+      { name: 'ada.key', mimeType: 'application/x-pem-file', buffer: Buffer.from(key) },
+    ]);
+    await form.getByRole('button', { name: 'Add' }).click();
+    await see('The credential of bank is stored.');
+    await see('The browser shows its client certificate to the site.');
+    expect((await sessions.listCredentials('ada')).sites).toContainEqual(
+      expect.objectContaining({ site: 'bank', secret_names: [], client_certificate: true, problem: null }),
+    );
+    await sessions.deleteCredential('ada', 'bank');
   });
 
   it('deletes one after a question', async () => {

@@ -76,7 +76,7 @@ function UserCredentials({ userId }: { userId: string }) {
       )}
       {sites.length > 0 && (
         <ul class="rows">
-          {sites.map(({ site, secret_names, url, filled_on, problem }) => (
+          {sites.map(({ site, secret_names, client_certificate, url, filled_on, problem }) => (
             <li key={site}>
               <strong>{site}</strong>
               {secret_names.length > 0 && (
@@ -91,6 +91,7 @@ function UserCredentials({ userId }: { userId: string }) {
                   .
                 </div>
               )}
+              {client_certificate === true && <div>The browser shows its client certificate to the site.</div>}
               <div>{problem === null ? `Filled on ${filled_on.join(', ')}.` : `Filled nowhere: ${problem}.`}</div>
               {opened?.site === site && opened.form === 'edit' && (
                 <CredentialForm
@@ -114,14 +115,16 @@ function UserCredentials({ userId }: { userId: string }) {
                   >
                     Edit
                   </button>
-                  <button
-                    type="button"
-                    class="quiet"
-                    aria-label={`Test ${site}`}
-                    onClick={() => setOpened({ site, form: 'test' })}
-                  >
-                    Test
-                  </button>
+                  {secret_names.length > 0 && (
+                    <button
+                      type="button"
+                      class="quiet"
+                      aria-label={`Test ${site}`}
+                      onClick={() => setOpened({ site, form: 'test' })}
+                    >
+                      Test
+                    </button>
+                  )}
                   <Confirm
                     label={`Delete ${site}`}
                     question="Leases that start from now on will not have it. Delete it?"

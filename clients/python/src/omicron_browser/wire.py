@@ -34,6 +34,13 @@ class ArtifactUrlRequest(TypedDict):
     ttl_seconds: NotRequired[int]
 
 
+class ClientCertificateInput(TypedDict):
+    certificate: NotRequired[str]
+    key: NotRequired[str]
+    pkcs12: NotRequired[str]
+    passphrase: NotRequired[str]
+
+
 class Condition1(TypedDict):
     path: str
     operator: Literal["regex"]
@@ -214,8 +221,9 @@ UrlItem: TypeAlias = str
 
 
 class Credential(TypedDict):
-    username: str
-    password: str
+    username: NotRequired[str]
+    password: NotRequired[str]
+    client_certificate: NotRequired[ClientCertificateInput]
     totp: NotRequired[str]
     url: NotRequired[str | list[UrlItem]]
 
@@ -223,6 +231,7 @@ class Credential(TypedDict):
 class Site(TypedDict):
     site: str
     secret_names: list[str]
+    client_certificate: NotRequired[bool]
     url: NotRequired[list[str]]
     filled_on: list[str]
     problem: str | None
