@@ -150,7 +150,7 @@ export const REFUSALS = {
   client_certificate_refused: {
     status: 502,
     sentence:
-      'The site ended the connection after it was shown the client certificate that is stored for it; whoever manages the credentials can store another.',
+      'The site ended the connection after it was shown the client certificate that is stored for it; the manager of its credentials can store another.',
   },
   certificate_untrusted: {
     status: 502,

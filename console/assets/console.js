@@ -732,22 +732,19 @@ var messageOf = (error) => error instanceof Error ? error.message : String(error
 function CredentialForm({ userId, site, url = [], onSaved, onCancel }) {
 	const [failure, setFailure] = d();
 	const [isSaving, setSaving] = d(false);
+	const [hasCertificate, setHasCertificate] = d(false);
 	const hint = P();
 	const save = async (form) => {
 		const fields = new FormData(form);
 		const text = (name) => String(fields.get(name) ?? "");
 		const key = site ?? text("site").trim();
-		const wanted = text("targets").split(/[\s,]+/).filter((each) => each !== "");
 		setSaving(true);
 		setFailure(void 0);
 		try {
-			await callConsole("PUT", encodePath`/users/${userId}/credentials/${key}`, {
-				username: text("username"),
-				password: text("password"),
-				...wanted.length === 0 ? {} : { url: wanted },
-				...text("totp") === "" ? {} : { totp: text("totp") }
-			});
+			const body = await credentialOf(fields);
+			await callConsole("PUT", encodePath`/users/${userId}/credentials/${key}`, body);
 			form.reset();
+			setHasCertificate(false);
 			onSaved(key);
 		} catch (error) {
 			const faults = error instanceof Refused ? error.errors : void 0;
@@ -773,14 +770,14 @@ function CredentialForm({ userId, site, url = [], onSaved, onCancel }) {
 			})] }),
 			/* @__PURE__ */ a("label", { children: ["Username", /* @__PURE__ */ a("input", {
 				name: "username",
-				required: true,
+				required: !hasCertificate,
 				maxLength: 4096,
 				autocomplete: "off"
 			})] }),
 			/* @__PURE__ */ a("label", { children: ["Password", /* @__PURE__ */ a("input", {
 				name: "password",
 				type: "password",
-				required: true,
+				required: !hasCertificate,
 				maxLength: 4096,
 				autocomplete: "new-password"
 			})] }),
@@ -790,6 +787,10 @@ function CredentialForm({ userId, site, url = [], onSaved, onCancel }) {
 				maxLength: 512,
 				autocomplete: "off"
 			})] }),
+			/* @__PURE__ */ a(CertificateFields, {
+				isChosen: hasCertificate,
+				onChosen: setHasCertificate
+			}),
 			/* @__PURE__ */ a("label", { children: ["May be filled on", /* @__PURE__ */ a("input", {
 				name: "targets",
 				defaultValue: url.join(" "),
@@ -817,6 +818,62 @@ function CredentialForm({ userId, site, url = [], onSaved, onCancel }) {
 			})
 		]
 	});
+}
+/** The certificate of the files that were chosen; undefined: none were. */
+async function readCertificate(chosen, passphrase) {
+	const files = chosen.filter((each) => each instanceof File && each.size > 0);
+	const [first] = files;
+	if (first === void 0) return void 0;
+	const phrase = passphrase === "" ? {} : { passphrase };
+	const pem = (await Promise.all(files.map((file) => file.text()))).join("\n");
+	if (pem.includes("-----BEGIN ")) return {
+		certificate: pem,
+		key: pem,
+		...phrase
+	};
+	const bytes = new Uint8Array(await first.arrayBuffer());
+	return {
+		pkcs12: btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join("")),
+		...phrase
+	};
+}
+function CertificateFields({ isChosen, onChosen }) {
+	const hint = P();
+	return /* @__PURE__ */ a($, { children: [
+		/* @__PURE__ */ a("label", { children: ["Client certificate (optional)", /* @__PURE__ */ a("input", {
+			name: "certificate",
+			type: "file",
+			multiple: true,
+			"aria-describedby": hint,
+			onChange: (event) => onChosen((event.currentTarget.files?.length ?? 0) > 0)
+		})] }),
+		/* @__PURE__ */ a("p", {
+			id: hint,
+			class: "muted",
+			children: "A PKCS#12 file (.p12, .pfx), or PEM files with the certificate and its key. The browser shows it to the site; no username is needed then."
+		}),
+		isChosen && /* @__PURE__ */ a("label", { children: ["Passphrase of the certificate (optional)", /* @__PURE__ */ a("input", {
+			name: "passphrase",
+			type: "password",
+			maxLength: 4096,
+			autocomplete: "off"
+		})] })
+	] });
+}
+/** The credential as the form has it. */
+async function credentialOf(fields) {
+	const text = (name) => String(fields.get(name) ?? "");
+	const wanted = text("targets").split(/[\s,]+/).filter((each) => each !== "");
+	const certificate = await readCertificate(fields.getAll("certificate"), text("passphrase"));
+	return {
+		...(text("username") !== "" || certificate === void 0) && {
+			username: text("username"),
+			password: text("password")
+		},
+		...certificate && { client_certificate: certificate },
+		...wanted.length > 0 && { url: wanted },
+		...text("totp") !== "" && { totp: text("totp") }
+	};
 }
 // console/web/use-submission.ts
 /** A form that asks the server something: each submission calls `ask` with its fields, and the answer stays until the next one. */
@@ -998,7 +1055,7 @@ function UserCredentials({ userId }) {
 		}),
 		sites.length > 0 && /* @__PURE__ */ a("ul", {
 			class: "rows",
-			children: sites.map(({ site, secret_names, url, filled_on, problem }) => /* @__PURE__ */ a("li", { children: [
+			children: sites.map(({ site, secret_names, client_certificate, url, filled_on, problem }) => /* @__PURE__ */ a("li", { children: [
 				/* @__PURE__ */ a("strong", { children: site }),
 				secret_names.length > 0 && /* @__PURE__ */ a("div", { children: [
 					"The agent writes",
@@ -1006,6 +1063,7 @@ function UserCredentials({ userId }) {
 					secret_names.map((name, at) => /* @__PURE__ */ a($, { children: [at > 0 && " and ", /* @__PURE__ */ a("code", { children: name })] })),
 					"."
 				] }),
+				client_certificate === true && /* @__PURE__ */ a("div", { children: "The browser shows its client certificate to the site." }),
 				/* @__PURE__ */ a("div", { children: problem === null ? `Filled on ${filled_on.join(", ")}.` : `Filled nowhere: ${problem}.` }),
 				opened?.site === site && opened.form === "edit" && /* @__PURE__ */ a(CredentialForm, {
 					userId,
@@ -1033,7 +1091,7 @@ function UserCredentials({ userId }) {
 							}),
 							children: "Edit"
 						}),
-						/* @__PURE__ */ a("button", {
+						secret_names.length > 0 && /* @__PURE__ */ a("button", {
 							type: "button",
 							class: "quiet",
 							"aria-label": `Test ${site}`,

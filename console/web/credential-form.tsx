@@ -20,26 +20,15 @@ export function CredentialForm({ userId, site, url = [], onSaved, onCancel }: Cr
   const [isSaving, setSaving] = useState(false);
   const [hasCertificate, setHasCertificate] = useState(false);
   const hint = useId();
-  const certificateHint = useId();
   const save = async (form: HTMLFormElement) => {
     const fields = new FormData(form);
     const text = (name: string) => String(fields.get(name) ?? '');
     const key = site ?? text('site').trim();
-    const wanted = text('targets')
-      .split(/[\s,]+/)
-      .filter(each => each !== '');
     setSaving(true);
     setFailure(undefined);
     try {
-      const certificate = await readCertificate(fields.getAll('certificate'), text('passphrase'));
-      await callConsole('PUT', encodePath`/users/${userId}/credentials/${key}`, {
-        ...(text('username') === '' && certificate !== undefined
-          ? {}
-          : { username: text('username'), password: text('password') }),
-        ...(certificate === undefined ? {} : { client_certificate: certificate }),
-        ...(wanted.length === 0 ? {} : { url: wanted }),
-        ...(text('totp') === '' ? {} : { totp: text('totp') }),
-      });
+      const body = await credentialOf(fields);
+      await callConsole('PUT', encodePath`/users/${userId}/credentials/${key}`, body);
       form.reset();
       setHasCertificate(false);
       onSaved(key);
@@ -89,26 +78,7 @@ export function CredentialForm({ userId, site, url = [], onSaved, onCancel }: Cr
         TOTP seed (optional)
         <input name="totp" type="password" maxLength={512} autocomplete="off" />
       </label>
-      <label>
-        Client certificate (optional)
-        <input
-          name="certificate"
-          type="file"
-          multiple
-          aria-describedby={certificateHint}
-          onChange={event => setHasCertificate((event.currentTarget.files?.length ?? 0) > 0)}
-        />
-      </label>
-      <p id={certificateHint} class="muted">
-        A PKCS#12 file (.p12, .pfx), or PEM files with the certificate and its key. The browser shows it to the site; no
-        username is needed then.
-      </p>
-      {hasCertificate && (
-        <label>
-          Passphrase of the certificate (optional)
-          <input name="passphrase" type="password" maxLength={4096} autocomplete="off" />
-        </label>
-      )}
+      <CertificateFields isChosen={hasCertificate} onChosen={setHasCertificate} />
       <label>
         May be filled on
         <input name="targets" defaultValue={url.join(' ')} aria-describedby={hint} autocomplete="off" />
@@ -146,4 +116,53 @@ async function readCertificate(
   if (pem.includes('-----BEGIN ')) return { certificate: pem, key: pem, ...phrase };
   const bytes = new Uint8Array(await first.arrayBuffer());
   return { pkcs12: btoa(Array.from(bytes, byte => String.fromCharCode(byte)).join('')), ...phrase };
+}
+
+interface CertificateFieldsProps {
+  isChosen: boolean;
+  onChosen: (isChosen: boolean) => void;
+}
+
+function CertificateFields({ isChosen, onChosen }: CertificateFieldsProps) {
+  const hint = useId();
+  return (
+    <>
+      <label>
+        Client certificate (optional)
+        <input
+          name="certificate"
+          type="file"
+          multiple
+          aria-describedby={hint}
+          onChange={event => onChosen((event.currentTarget.files?.length ?? 0) > 0)}
+        />
+      </label>
+      <p id={hint} class="muted">
+        A PKCS#12 file (.p12, .pfx), or PEM files with the certificate and its key. The browser shows it to the site; no
+        username is needed then.
+      </p>
+      {isChosen && (
+        <label>
+          Passphrase of the certificate (optional)
+          <input name="passphrase" type="password" maxLength={4096} autocomplete="off" />
+        </label>
+      )}
+    </>
+  );
+}
+
+/** The credential as the form has it. */
+async function credentialOf(fields: FormData): Promise<object> {
+  const text = (name: string) => String(fields.get(name) ?? '');
+  const wanted = text('targets')
+    .split(/[\s,]+/)
+    .filter(each => each !== '');
+  const certificate = await readCertificate(fields.getAll('certificate'), text('passphrase'));
+  const hasLogin = text('username') !== '' || certificate === undefined;
+  return {
+    ...(hasLogin && { username: text('username'), password: text('password') }),
+    ...(certificate && { client_certificate: certificate }),
+    ...(wanted.length > 0 && { url: wanted }),
+    ...(text('totp') !== '' && { totp: text('totp') }),
+  };
 }

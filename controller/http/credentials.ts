@@ -4,6 +4,7 @@ import { credentialTargets } from '../../contract/policy/credentials.ts';
 import type { KnownSites } from '../../contract/policy/well-known-sites.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import {
+  type ClientCertificate,
   credentialList,
   credentialSchema,
   sameNames,
@@ -101,9 +102,7 @@ export const credentialRoutes: FastifyPluginAsyncZod<CredentialRoutes> = async (
     async (request, reply) => {
       const { user_id, site: key } = request.params;
       requireTokenUser(request, user_id);
-      const fault = request.body.client_certificate && certificateFault(request.body.client_certificate);
-      if (fault !== undefined)
-        throw new OmicronError('invalid_request', `Invalid request: body/client_certificate ${fault}.`);
+      requireUsable(request.body.client_certificate);
       const { credentials, unusable } = await documentOf(user_id);
       const other = Object.keys({ ...credentials, ...unusable }).find(stored => sameNames(stored, key));
       if (other !== undefined)
@@ -133,3 +132,10 @@ export const credentialRoutes: FastifyPluginAsyncZod<CredentialRoutes> = async (
     },
   );
 };
+
+/** Throws `invalid_request` for a client certificate that TLS does not take. */
+function requireUsable(certificate: ClientCertificate | undefined): void {
+  const fault = certificate && certificateFault(certificate);
+  if (fault !== undefined)
+    throw new OmicronError('invalid_request', `Invalid request: body/client_certificate ${fault}.`);
+}

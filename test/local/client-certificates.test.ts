@@ -20,7 +20,7 @@ const PASSPHRASE = 'open sesame 77';
 
 let on: SiteStack;
 let sessions: BrowserSessions;
-/** Sites that ask for a certificate of the authority: of TLS 1.3, of TLS 1.2, and one whose own certificate nobody trusts. */
+/** Sites that ask for a certificate of the authority: of TLS 1.3, of TLS 1.2, and one whose own certificate is not trusted. */
 const sites: { server: Server; url: string }[] = [];
 /** Names of the certificates that the sites were shown. */
 const shown: string[] = [];
