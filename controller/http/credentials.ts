@@ -14,8 +14,8 @@ import {
   type VaultDocument,
 } from '../../contract/secrets.ts';
 import { userId } from '../../contract/session.ts';
+import { certificateFault } from '../lease/client-certificate.ts';
 import type { SecretStore } from '../ports/secrets.ts';
-import { certificateFault } from '../secrets/client-certificate.ts';
 import type { Policies } from '../store/policies.ts';
 import { requireTokenUser, serviceOnly } from './bearer.ts';
 import { describeRoutes } from './describe.ts';

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { type Credential, credentialSchema, sameNames, siteKey, type VaultDocument } from '../../contract/secrets.ts';
-import { certificateFault } from './client-certificate.ts';
+import { certificateFault } from '../lease/client-certificate.ts';
 
 const FORM = '{"credentials": {"<site>": {"username", "password"}}}';
 const envelope = z.looseObject({ credentials: z.record(z.string(), z.unknown()) });
