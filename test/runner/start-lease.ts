@@ -13,14 +13,16 @@ export interface LeasedRunner extends AsyncDisposable {
 
 export interface LeasedRunnerOptions extends AssignmentOptions {
   readonly env?: Record<string, string>;
+  /** Another clone, whose runner it is. */
+  readonly cwd?: string;
   /** The state that the runner is to find with its controller. */
   readonly prepare?: (controller: FakeController) => void;
 }
 
-export async function startLease({ env, prepare, ...options }: LeasedRunnerOptions = {}): Promise<LeasedRunner> {
+export async function startLease({ env, prepare, cwd, ...options }: LeasedRunnerOptions = {}): Promise<LeasedRunner> {
   const controller = await startFakeController();
   prepare?.(controller);
-  const runner = await startRunner(controller, env);
+  const runner = await startRunner(controller, env, 'warm', cwd);
   const { token, mcpToken } = await controller.assignment(runner, options);
   await runner.post('/assign', { token });
   const client = await connect(runner.url, mcpToken);

@@ -30,11 +30,12 @@ export interface RunnerProcess {
   dispose(): Promise<void>;
 }
 
-/** Starts a runner and waits until it is warm (or failed, when told so). */
+/** Starts a runner, of this clone or of the one at `cwd`, and waits until it is warm (or failed, when told so). */
 export async function startRunner(
   controller: Pick<FakeController, 'url' | 'jwks'>,
   env: Record<string, string> = {},
   wanted: RunnerHealth['phase'] = 'warm',
+  cwd?: string,
 ): Promise<RunnerProcess> {
   const runnerId = randomUUID();
   const folder = mkdtempSync(join(tmpdir(), 'omicron-test-'));
@@ -42,6 +43,7 @@ export async function startRunner(
   const portFile = join(folder, 'port');
   const child = spawn(process.execPath, [...RUNNER_COMMAND.flags, RUNNER_COMMAND.main], {
     stdio: ['ignore', 'pipe', 'pipe'],
+    cwd,
     env: {
       PATH: process.env.PATH,
       NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
