@@ -1,5 +1,16 @@
-// `npm run bench [-- lease|egress|cluster|pictures|live|actions|profiles|scale|stack] [options]`: each writes its sections of `.omicron/bench.json`.
-const BENCHES = ['lease', 'egress', 'cluster', 'pictures', 'live', 'actions', 'profiles', 'scale', 'stack'];
+// `npm run bench [-- lease|egress|cluster|pictures|live|actions|navigation|profiles|scale|stack] [options]`: each writes its sections of `.omicron/bench.json`.
+const BENCHES = [
+  'lease',
+  'egress',
+  'cluster',
+  'pictures',
+  'live',
+  'actions',
+  'navigation',
+  'profiles',
+  'scale',
+  'stack',
+];
 
 const given = process.argv[2];
 const named = given !== undefined && !given.startsWith('-');
