@@ -14,8 +14,14 @@ export function positionOf(wanted: string, options: readonly FieldOption[]): num
       wanted,
       found.flatMap(each => options[each] ?? []),
     );
-  return options[position]?.isDisabled
-    ? notOffered(`The option ${quoted(wanted)} is disabled.`, offered(options))
+  return positionAt(position, options);
+}
+
+/** The position, or a refusal where the option there is disabled. */
+export function positionAt(position: number, options: readonly FieldOption[]): number | Refusal {
+  const option = options[position];
+  return option?.isDisabled
+    ? notOffered(`The option ${quoted(option.text || option.value)} is disabled.`, offered(options))
     : position;
 }
 

@@ -1,10 +1,13 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { ElementHandle, Locator, Page } from 'playwright-core';
+import * as z from 'zod';
+import { refused } from '../../contract/tool-failure.ts';
 import { within } from '../../time/within.ts';
 import { pageFunction } from '../browser/page-script.ts';
 import { textResult } from '../results/result.ts';
 import { actUnlessHindered, PRESSED } from './act-unless-hindered.ts';
 import { type Aim, aimAt } from './aim.ts';
+import { positionAt } from './choice.ts';
 import { at, drawnBox } from './drawn-box.ts';
 import { clickAt } from './pointer.ts';
 import { existing } from './target.ts';
@@ -41,11 +44,30 @@ export async function clickTarget(
   return isThrough ? textResult(LAYER) : undefined;
 }
 
-/** A person clicks the list first. */
-async function chooseOption(option: Locator, timeout: number): Promise<undefined> {
-  const index = await option.evaluate(element => (element as unknown as { index: number }).index); // an option has it
-  await option.locator('xpath=ancestor::select[1]').selectOption({ index }, { timeout });
+/** A person clicks the list first. Resolves with a refusal where the option cannot be chosen. */
+async function chooseOption(option: Locator, timeout: number): Promise<CallToolResult | undefined> {
+  const element = await option.elementHandle({ timeout });
+  const list = offer.parse(await element?.evaluate(OPTION));
+  const chosen = positionAt(list.index, list.options);
+  if (typeof chosen === 'object') return refused(chosen);
+  await option.locator('xpath=ancestor::select[1]').selectOption({ index: chosen }, { timeout });
+  return undefined;
 }
+
+const offer = z.object({
+  index: z.int(),
+  options: z.array(z.object({ text: z.string(), value: z.string(), isDisabled: z.boolean() })),
+});
+
+/** Runs in the page: the position of an option in its list, and all that the list offers. */
+const OPTION = pageFunction<[option: unknown]>(`option => ({
+  index: option.index,
+  options: [...option.closest('select').options].map(each => ({
+    text: (each.label || each.text).trim(),
+    value: each.value,
+    isDisabled: each.matches(':disabled') || each.closest('select').matches(':disabled'),
+  })),
+})`);
 
 /** The first movement, which ends beside the point: not awaited, it comes before that of a click, which waits until the element stands still. */
 export async function approach(page: Page, aim: Aim | undefined): Promise<void> {

@@ -54,10 +54,12 @@ export const click = defineTool({
     settles: 'itself',
     snapshotAfter: false,
     async run({ selector, x, y }, { page, settled, lease }) {
-      if (selector !== undefined)
+      if (selector !== undefined) {
         // An element that appears within the time limit of an action is clicked.
-        await settled(page, () => clickTarget(page, selector, ACTION, async () => locate(page, selector)));
-      else if (x !== undefined && y !== undefined) await settled(page, () => clickAt(page, { x, y }));
+        const click = () => clickTarget(page, selector, ACTION, async () => locate(page, selector));
+        const said = await settled(page, click);
+        if (said?.isError === true) return said;
+      } else if (x !== undefined && y !== undefined) await settled(page, () => clickAt(page, { x, y }));
       else return invalidArguments('Give a selector, or both x and y.');
       return pageResult(page, {}, await unfitFields(page, lease.documents));
     },

@@ -28,18 +28,18 @@ export const fillForm = defineTool({
   },
 });
 
+/** The element itself says what it is: roles of a snapshot that the schema does not list (`switch`, `searchbox`) are taken too. */
 const field = z.object({
   target: z.string(),
-  type: z.enum(['textbox', 'checkbox', 'radio', 'combobox', 'slider']),
   value: z.union([z.string(), z.boolean(), z.number()]).transform(String),
-  name: z.string(),
+  name: z.string().optional(),
 });
 
 const fillOnPage = (args: Record<string, unknown>, call: BrowserCall) =>
   onPage({ fields: z.array(field) }, async (page, { fields }) => {
     for (const [index, { target, value, name }] of fields.entries()) {
       const refused = await enterOrUpload(page, target, value, call.lease.files);
-      if (refused !== undefined) return fields.length === 1 ? refused : ofField(refused, name, index);
+      if (refused !== undefined) return fields.length === 1 ? refused : ofField(refused, name ?? target, index);
     }
     return undefined;
   })(args, call);
