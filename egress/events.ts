@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { DENIALS, type DenialCode, type EgressDenial, type EgressEvent } from '../contract/egress.ts';
 import type { LeaseKey } from '../contract/lease-key.ts';
 import type { Clock } from '../time/clock.ts';
+import { denialMinutes, MINUTE_MS } from './denial-minutes.ts';
 import type { PolicySource } from './policy-source.ts';
 import type { ProxyRefusal } from './refusal.ts';
 import type { Destination } from './target.ts';
@@ -16,12 +17,7 @@ export interface DenialReporter {
   stop(): Promise<void>;
 }
 
-/** Lines of one lease in one minute; a page that tries one host after another must not fill its timeline. */
-export const DENIALS_PER_MINUTE = 30;
-export const MINUTE_MS = 60_000;
 const PENDING_MAX = 1000;
-/** Leases whose minute is kept; beyond them a denial without a line is only counted. */
-const MINUTES_MAX = 10_000;
 const BATCH_MAX = 100;
 const FLUSH_MS = 1000;
 const STOP_MS = 1000;
@@ -30,19 +26,9 @@ type Pending<E extends EgressEvent = EgressEvent> = E extends EgressEvent
   ? Omit<E, 'age_ms'> & { sinceMs: number }
   : never;
 
-/** One minute of one lease, from its first denial on. */
-interface Minute {
-  readonly lease: LeaseKey;
-  readonly startedMs: number;
-  lines: number;
-  /** Denials beyond the lines, the first of them at `sinceMs`. */
-  more: number;
-  sinceMs: number;
-}
-
 /**
- * Equal denials between two reports become one line with a count. A lease gets this many lines a minute; at the end of it the rest
- * becomes one line that says how many more there were.
+ * Equal denials between two reports become one line with a count. A lease gets `DENIALS_PER_MINUTE` lines; at the end of its minute
+ * the rest becomes one line that says how many more there were.
  */
 export function denialReporter(options: {
   source: PolicySource;
@@ -51,7 +37,7 @@ export function denialReporter(options: {
 }): DenialReporter {
   const { clock } = options;
   const pending = new Map<string, Pending>();
-  const minutes = new Map<string, Minute>();
+  const minutes = denialMinutes();
   const stopping = new AbortController();
   let sending: Promise<void> = Promise.resolve();
   /** The last report failed. Until one succeeds no minute ends, so that an outage leaves each lease the lines of one minute. */
@@ -59,30 +45,14 @@ export function denialReporter(options: {
 
   /** Writes the last line of every minute that began before `beforeMs`. */
   const endMinutes = (beforeMs: number): void => {
-    for (const [key, { lease, startedMs, more, sinceMs }] of minutes) {
-      if (startedMs > beforeMs) return; // they are in the order of their beginnings
-      minutes.delete(key);
-      if (more === 0) continue;
+    for (const { key, lease, more, sinceMs } of minutes.end(beforeMs)) {
       const unsent = pending.get(`more ${key}`);
       if (unsent) unsent.count += more;
       else pending.set(`more ${key}`, { ...lease, id: randomUUID(), code: 'more_denials', count: more, sinceMs });
     }
   };
-  const minuteOf = (lease: LeaseKey, nowMs: number): Minute | undefined => {
-    const key = `${lease.runner_id} ${lease.epoch}`;
-    const known = minutes.get(key);
-    if (known || minutes.size >= MINUTES_MAX) return known;
-    const minute = { lease, startedMs: nowMs, lines: 0, more: 0, sinceMs: nowMs };
-    minutes.set(key, minute);
-    return minute;
-  };
-
-  /** Counts denials that get no line of their own. */
-  const addMore = ({ session_id, runner_id, epoch }: LeaseKey, count: number, sinceMs: number): void => {
-    const minute = minuteOf({ session_id, runner_id, epoch }, clock.nowMs());
-    if (!minute) return void options.onDropped(count);
-    minute.sinceMs = minute.more === 0 ? sinceMs : Math.min(minute.sinceMs, sinceMs);
-    minute.more += count;
+  const addMore = (lease: LeaseKey, count: number, sinceMs: number): void => {
+    if (!minutes.addMore(lease, count, sinceMs, clock.nowMs())) options.onDropped(count);
   };
 
   const send = async (signal: AbortSignal): Promise<void> => {
@@ -131,9 +101,7 @@ export function denialReporter(options: {
       }
       const nowMs = clock.nowMs();
       if (!isAway) endMinutes(nowMs - MINUTE_MS);
-      const minute = minuteOf(lease, nowMs);
-      if (!minute || minute.lines >= DENIALS_PER_MINUTE || pending.size >= PENDING_MAX) return addMore(lease, 1, nowMs);
-      minute.lines += 1;
+      if (pending.size >= PENDING_MAX || !minutes.addLine(lease, nowMs)) return addMore(lease, 1, nowMs);
       const event = { ...lease, id: randomUUID(), code, method, host: target.host, port: target.port };
       pending.set(key, { ...event, address_class: addressClass, rule, layer, count: 1, sinceMs: nowMs });
     },

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import type { EgressEvent } from '../../contract/egress.ts';
 import { egressEventReport } from '../../contract/egress.ts';
-import { DENIALS_PER_MINUTE, denialReporter, MINUTE_MS } from '../../egress/events.ts';
+import { DENIALS_PER_MINUTE, MINUTE_MS } from '../../egress/denial-minutes.ts';
+import { denialReporter } from '../../egress/events.ts';
 import { eventually } from '../eventually.ts';
 import { steppedClock } from '../fakes/clock.ts';
 
