@@ -1,53 +1,26 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import * as z from 'zod';
-import { OmicronError } from '../../contract/problem.ts';
-import {
-  PROFILE_LIMITS,
-  profileCheck,
-  profileCheckRequest,
-  profileDetail,
-  profileList,
-  profileName,
-  profileRestoreRequest,
-  profileSaved,
-  profileState,
-} from '../../contract/profile.ts';
+import { profileDetail, profileList } from '../../contract/profile.ts';
 import { userId } from '../../contract/session.ts';
-import { saveProfileToken } from '../lease/assignment-tokens.ts';
-import { type CheckLoginParts, checkProfileLogin } from '../lease/check-login.ts';
-import { liveRunner } from '../lease/live-runner.ts';
-import { type ProfileKeeper, requireProfiles } from '../profiles/profile-keeper.ts';
+import { requireProfiles } from '../profiles/profile-keeper.ts';
 import { profileNotFound } from '../profiles/save-refused.ts';
-import type { Profiles } from '../store/profiles.ts';
 import { requireTokenUser, serviceOnly } from './bearer.ts';
 import { describeRoutes } from './describe.ts';
+import { ofProfile, type ProfileContentRoutes, profileContentRoutes } from './profile-content.ts';
 
-export interface ProfileRoutes extends CheckLoginParts {
+export interface ProfileRoutes extends ProfileContentRoutes {
   serviceKey: Uint8Array;
-  profiles: Profiles;
-  /** Null: this deployment keeps no profiles. */
-  profileKeeper: ProfileKeeper | null;
 }
 
-/** A runner reads its browser's storage, and the controller encrypts and stores it. */
-const SAVE_MS = 65_000;
-/** JSON around the state. */
-export const STATE_BODY_BYTES_MAX = PROFILE_LIMITS.stateBytesMax + 1024;
-
 const ofUser = z.object({ user_id: userId });
-const ofProfile = z.object({
-  user_id: userId,
-  name: profileName.describe('Name of the profile among those of its user.'),
-});
 
 /** The profiles of a user. Their content leaves by `export` alone. */
 export const profileRoutes: FastifyPluginAsyncZod<ProfileRoutes> = async (app, parts) => {
-  const { profiles, directory, link } = parts;
+  const { profiles } = parts;
   app.addHook('onRoute', describeRoutes('service', 'profiles'));
   app.decorateRequest('userId', null);
   app.addHook('onRequest', serviceOnly(parts.serviceKey));
   app.addHook('preHandler', async request => requireTokenUser(request, ofUser.parse(request.params).user_id));
-  const keeper = () => requireProfiles(parts.profileKeeper);
 
   app.get(
     '',
@@ -80,59 +53,6 @@ export const profileRoutes: FastifyPluginAsyncZod<ProfileRoutes> = async (app, p
     },
   );
 
-  app.post(
-    '/:name/save',
-    {
-      schema: {
-        operationId: 'saveProfile',
-        summary: 'Saves the profile now, from the browser of the lease that has it for writing',
-        params: ofProfile,
-        response: { 200: profileSaved },
-      },
-    },
-    async request => {
-      const { user_id, name } = request.params;
-      const profile = await profiles.show(user_id, name);
-      if (profile === null) throw profileNotFound();
-      if (profile.writer_session_id === null)
-        throw new OmicronError('lease_ended', 'No live lease has the profile for writing; request one first.');
-      const { runnerId, bootId, endpoint } = await liveRunner(directory, profile.writer_session_id, user_id);
-      return link.saveProfile(endpoint, saveProfileToken(parts.keys, runnerId, bootId), SAVE_MS);
-    },
-  );
-
-  app.post(
-    '/:name/check',
-    {
-      schema: {
-        operationId: 'checkProfile',
-        summary:
-          'Whether a login of the saved profile still holds: opens a page in a browser of its own and looks for what it shows',
-        params: ofProfile,
-        body: profileCheckRequest,
-        response: { 200: profileCheck },
-      },
-    },
-    async request => checkProfileLogin(parts, request.params.user_id, request.params.name, request.body),
-  );
-
-  app.post(
-    '/:name/restore',
-    {
-      schema: {
-        operationId: 'restoreProfile',
-        summary: 'Makes an older version the current one, as a new version',
-        params: ofProfile,
-        body: profileRestoreRequest,
-        response: { 200: profileSaved },
-      },
-    },
-    async request => {
-      const { user_id, name } = request.params;
-      return { version: await keeper().restore(user_id, name, request.body.version) };
-    },
-  );
-
   app.delete(
     '/:name',
     {
@@ -144,43 +64,10 @@ export const profileRoutes: FastifyPluginAsyncZod<ProfileRoutes> = async (app, p
       },
     },
     async (request, reply) => {
-      await keeper().remove(request.params.user_id, request.params.name);
+      await requireProfiles(parts.profileKeeper).remove(request.params.user_id, request.params.name);
       return reply.status(204).send(null);
     },
   );
 
-  app.get(
-    '/:name/state',
-    {
-      schema: {
-        operationId: 'exportProfile',
-        summary: "The content of the current version as Playwright's storageState; it holds the user's logins",
-        params: ofProfile,
-        response: { 200: profileState },
-      },
-    },
-    async (request, reply) => {
-      const { user_id, name } = request.params;
-      const state = await keeper().export(user_id, name);
-      return reply.type('application/json').send(state as never); // JSON as it is stored
-    },
-  );
-
-  app.put(
-    '/:name/state',
-    {
-      bodyLimit: STATE_BODY_BYTES_MAX,
-      schema: {
-        operationId: 'importProfile',
-        summary: "Stores a storageState of Playwright's as the current version; makes the profile where there is none",
-        params: ofProfile,
-        body: profileState,
-        response: { 200: profileSaved },
-      },
-    },
-    async request => {
-      const { user_id, name } = request.params;
-      return { version: await keeper().import(user_id, name, request.body) };
-    },
-  );
+  await app.register(profileContentRoutes, { ...parts, prefix: '' }); // below the prefix of this one
 };

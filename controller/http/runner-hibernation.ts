@@ -7,7 +7,7 @@ import { requireProfiles } from '../profiles/profile-keeper.ts';
 import type { Snapshots } from '../profiles/snapshots.ts';
 import { leaseOf, leaseOnly } from './bearer.ts';
 import { describeRoutes } from './describe.ts';
-import { STATE_BODY_BYTES_MAX } from './profiles.ts';
+import { STATE_BODY_BYTES_MAX } from './profile-content.ts';
 
 export interface RunnerHibernationRoutes {
   publicKeys: ControllerKeys;
