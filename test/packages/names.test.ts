@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { filesOf, ROOMS } from '../docs/files.ts';
 
 /** Functions of more than LINES_MAX lines. The number may only fall. */
-const LONG_FUNCTIONS_MAX = 6;
+const LONG_FUNCTIONS_MAX = 5;
 const LINES_MAX = 100;
 
 const sources: readonly ts.SourceFile[] = (
