@@ -15,11 +15,8 @@ import { runnerAccount } from './runner-endpoints.ts';
 
 const CONTROLLER = `system:serviceaccount:${NAMESPACES.system}:${SERVICE_ACCOUNTS.controller}`;
 
-/**
- * Every policy. Names say what a runner's pod is refused for; a pod's spec cannot change later, so its creation is
- * judged.
- */
-export const runnerPolicies = (env: Environment): readonly AdmissionPolicy[] => [
+/** Judge the creation of a runner's pod: its spec cannot change later. Names say what a pod is refused for. */
+const newPods = (env: Environment): readonly AdmissionPolicy[] => [
   {
     name: 'runner-pod-by-controller',
     on: CREATE_PODS,
@@ -64,6 +61,10 @@ export const runnerPolicies = (env: Environment): readonly AdmissionPolicy[] => 
       },
     ],
   },
+];
+
+/** Keep a running pod as it was created, and closed. */
+const runningPods: readonly AdmissionPolicy[] = [
   {
     name: 'runner-pod-image-stays',
     on: { operations: ['UPDATE'], resources: ['pods'] },
@@ -97,6 +98,10 @@ export const runnerPolicies = (env: Environment): readonly AdmissionPolicy[] => 
       { must: 'false', else: "no container may be added to a user's browser: debug a runner of your own elsewhere" },
     ],
   },
+];
+
+/** Keep what leads to a runner, and the account that owns it. */
+const aroundPods: readonly AdmissionPolicy[] = [
   {
     name: 'runner-service-inside',
     on: { operations: ['CREATE', 'UPDATE'], resources: ['services'] },
@@ -145,4 +150,11 @@ export const runnerPolicies = (env: Environment): readonly AdmissionPolicy[] => 
       },
     ],
   },
+];
+
+/** Every policy. */
+export const runnerPolicies = (env: Environment): readonly AdmissionPolicy[] => [
+  ...newPods(env),
+  ...runningPods,
+  ...aroundPods,
 ];
