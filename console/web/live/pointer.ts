@@ -1,12 +1,10 @@
 import type { ViewerMessage } from '../../../contract/live.ts';
-import { LIVE_LIMITS } from '../../../contract/live-limits.ts';
+import { frameInput } from './frame-input.ts';
 import { modifiersOf } from './keyboard.ts';
-
-type Send = (message: ViewerMessage) => void;
 
 export interface PointerOptions {
   readonly canvas: HTMLCanvasElement;
-  readonly send: Send;
+  readonly send: (message: ViewerMessage) => void;
   /** CSS pixels of the tab whose picture is shown; undefined: none is. */
   readonly size: () => { readonly cssWidth: number; readonly cssHeight: number } | undefined;
   /** A press on the picture: keys go to the page from now on. */
@@ -20,7 +18,24 @@ const PRESSED = ['left', 'right', 'middle', 'back', 'forward'] as const;
 /** For a wheel that counts lines or pages. */
 const WHEEL_PX = [1, 40, 800] as const;
 
-const clampWheel = (pixels: number): number => Math.max(-LIVE_LIMITS.wheelMax, Math.min(LIVE_LIMITS.wheelMax, pixels));
+interface Point {
+  readonly x: number;
+  readonly y: number;
+}
+
+/** The place in the tab below a place in the window; beside the picture, the nearest in the tab. */
+function tabPoint(
+  canvas: HTMLCanvasElement,
+  { cssWidth, cssHeight }: { cssWidth: number; cssHeight: number },
+  { clientX, clientY }: { clientX: number; clientY: number },
+): Point {
+  const { left, top, width, height } = canvas.getBoundingClientRect();
+  const within = (value: number, max: number) => Math.round(Math.max(0, Math.min(value, Math.max(0, max - 1))));
+  return {
+    x: within(((clientX - left) / width) * cssWidth, cssWidth),
+    y: within(((clientY - top) / height) * cssHeight, cssHeight),
+  };
+}
 
 /**
  * Sends what mouse, wheel and fingers do on the picture, moves at most once a frame. The returned function lifts what is held and ends
@@ -31,33 +46,11 @@ export function sendPointer({ canvas, send, size, onPress }: PointerOptions): ()
   const { signal } = ended;
   const held = new Set<Button>();
   let isTouching = false;
-  let last = { x: 0, y: 0 };
-  let wheel: Extract<ViewerMessage, { t: 'wheel' }> | undefined;
-  let move: ViewerMessage | undefined;
-  let frame = 0;
-
-  function place({ clientX, clientY }: { clientX: number; clientY: number }): { x: number; y: number } {
-    const { left, top, width, height } = canvas.getBoundingClientRect();
-    const { cssWidth, cssHeight } = size() ?? { cssWidth: 0, cssHeight: 0 };
-    const within = (value: number, max: number) => Math.round(Math.max(0, Math.min(value, Math.max(0, max - 1))));
-    last = {
-      x: within(((clientX - left) / width) * cssWidth, cssWidth),
-      y: within(((clientY - top) / height) * cssHeight, cssHeight),
-    };
+  let last: Point = { x: 0, y: 0 };
+  const frame = frameInput(send);
+  const place = (event: { clientX: number; clientY: number }): Point => {
+    last = tabPoint(canvas, size() ?? { cssWidth: 0, cssHeight: 0 }, event);
     return last;
-  }
-
-  /** Input that waits for the frame is sent before later input. */
-  function flush(): void {
-    cancelAnimationFrame(frame);
-    frame = 0;
-    if (move) send(move);
-    if (wheel) send(wheel);
-    move = undefined;
-    wheel = undefined;
-  }
-  const soon = () => {
-    if (frame === 0) frame = requestAnimationFrame(flush);
   };
 
   function mouse(kind: 'down' | 'up' | 'move', event: MouseEvent, button: Button): ViewerMessage {
@@ -72,7 +65,7 @@ export function sendPointer({ canvas, send, size, onPress }: PointerOptions): ()
       if (size() === undefined) return;
       event.preventDefault(); // or the text area would lose the focus that it gets here
       onPress();
-      flush();
+      frame.flush();
       const button = BUTTONS[event.button] ?? 'left';
       held.add(button);
       send(mouse('down', event, button));
@@ -85,7 +78,7 @@ export function sendPointer({ canvas, send, size, onPress }: PointerOptions): ()
     event => {
       const button = BUTTONS[event.button] ?? 'left';
       if (!held.delete(button)) return;
-      flush();
+      frame.flush();
       send(mouse('up', event, button));
     },
     { signal },
@@ -95,8 +88,7 @@ export function sendPointer({ canvas, send, size, onPress }: PointerOptions): ()
     event => {
       if (held.size === 0 && event.target !== canvas) return;
       const pressed = PRESSED.find((_, bit) => (event.buttons & (1 << bit)) !== 0) ?? 'none';
-      move = mouse('move', event, pressed);
-      soon();
+      frame.move(mouse('move', event, pressed));
     },
     { signal },
   );
@@ -105,14 +97,8 @@ export function sendPointer({ canvas, send, size, onPress }: PointerOptions): ()
     event => {
       event.preventDefault();
       const unit = WHEEL_PX[event.deltaMode] ?? 1;
-      wheel = {
-        t: 'wheel',
-        ...place(event),
-        modifiers: modifiersOf(event),
-        dx: clampWheel((wheel?.dx ?? 0) + event.deltaX * unit),
-        dy: clampWheel((wheel?.dy ?? 0) + event.deltaY * unit),
-      };
-      soon();
+      const [dx, dy] = [event.deltaX * unit, event.deltaY * unit];
+      frame.turn({ t: 'wheel', ...place(event), modifiers: modifiersOf(event), dx, dy });
     },
     { signal, passive: false },
   );
@@ -126,11 +112,10 @@ export function sendPointer({ canvas, send, size, onPress }: PointerOptions): ()
     const message: ViewerMessage = { t: 'touch', kind, points };
     isTouching = points.length > 0;
     if (event.type === 'touchmove') {
-      move = message;
-      soon();
+      frame.move(message);
       return;
     }
-    flush();
+    frame.flush();
     if (event.type === 'touchstart') onPress();
     send(message);
   }
@@ -138,7 +123,7 @@ export function sendPointer({ canvas, send, size, onPress }: PointerOptions): ()
     canvas.addEventListener(name, touch, { signal, passive: false });
 
   function lift(): void {
-    flush();
+    frame.flush();
     for (const button of held) send({ t: 'mouse', kind: 'up', ...last, button, buttons: 0, clicks: 1, modifiers: 0 });
     held.clear();
     if (isTouching) send({ t: 'touch', kind: 'cancel', points: [] });

@@ -34,7 +34,8 @@ export function CredentialsPage({ url }: { url: URL }) {
   );
 }
 
-function UserCredentials({ userId }: { userId: string }) {
+/** A user's credentials as they are now, the one whose form is open, and what became of the last change. */
+function useCredentials(userId: string) {
   const known = usePolled(`credentials ${userId}`, 15_000, async signal => {
     const { sites } = await callConsole<CredentialList>(
       'GET',
@@ -44,7 +45,6 @@ function UserCredentials({ userId }: { userId: string }) {
     );
     return sites;
   });
-  const mayChange = useMay('operator');
   /** The credential whose form is open, and which one. */
   const [opened, setOpened] = useState<{ site: string; form: 'edit' | 'test' } | null>(null);
   const [done, setDone] = useState<string>();
@@ -63,6 +63,12 @@ function UserCredentials({ userId }: { userId: string }) {
       setFailure(messageOf(error));
     }
   };
+  return { known, opened, setOpened, done, failure, saved, remove };
+}
+
+function UserCredentials({ userId }: { userId: string }) {
+  const { known, opened, setOpened, done, failure, saved, remove } = useCredentials(userId);
+  const mayChange = useMay('operator');
   if (!known.value) return known.error ? <Failure text={known.error} /> : <Loading what="credentials" />;
   const sites = known.value;
   return (

@@ -56,13 +56,11 @@ function PolicyLayer({ userId }: { userId: string }) {
   );
   /** Null: as it is stored. */
   const [draft, setDraft] = useState<string | null>(null);
-  const [editor, setEditor] = useState<'form' | 'json'>('form');
   const [errors, setErrors] = useState<readonly string[]>([]);
   const [done, setDone] = useState<string>();
   if (!stored.value) return stored.error ? <Failure text={stored.error} /> : <Loading what="the policy" />;
   const { policy } = stored.value;
   const text = draft ?? writePolicy(policy ?? NEW_POLICY);
-  const document = documentOf(text);
 
   const edit = (next: string) => {
     setDraft(next);
@@ -98,35 +96,7 @@ function PolicyLayer({ userId }: { userId: string }) {
           </button>
         ))}
       </fieldset>
-      <fieldset class="choices">
-        <legend class="unseen">Edit as</legend>
-        {(['form', 'json'] as const).map(each => (
-          <label>
-            <input type="radio" name="editor" checked={editor === each} onChange={() => setEditor(each)} />
-            {each === 'form' ? 'Form' : 'JSON'}
-          </label>
-        ))}
-      </fieldset>
-      {editor === 'json' && (
-        <label class="editor">
-          Policy document (JSON)
-          <textarea
-            rows={18}
-            spellcheck={false}
-            value={text}
-            aria-invalid={errors.length > 0}
-            onInput={event => edit(event.currentTarget.value)}
-          />
-        </label>
-      )}
-      {editor === 'form' && document === undefined && (
-        <Failure text="The document is not JSON, so there is no form for it. Correct it as JSON, or discard the changes." />
-      )}
-      {editor === 'form' && document !== undefined && schema.value && (
-        <div class="form">
-          <SchemaForm schema={schema.value} value={document} onChange={next => edit(writePolicy(next))} />
-        </div>
-      )}
+      <PolicyEditor text={text} schema={schema.value} isInvalid={errors.length > 0} onEdit={edit} />
       {errors.length > 0 && (
         <ul class="notice failure" role="alert">
           {errors.map(error => (
@@ -151,6 +121,51 @@ function PolicyLayer({ userId }: { userId: string }) {
         )}
       </p>
       <PolicyTest policy={text} />
+    </>
+  );
+}
+
+/** The document as a form that its schema describes, or as JSON. */
+function PolicyEditor(props: {
+  text: string;
+  schema: FormSchema | undefined;
+  isInvalid: boolean;
+  onEdit: (text: string) => void;
+}) {
+  const { text, schema, isInvalid, onEdit } = props;
+  const [editor, setEditor] = useState<'form' | 'json'>('form');
+  const document = documentOf(text);
+  return (
+    <>
+      <fieldset class="choices">
+        <legend class="unseen">Edit as</legend>
+        {(['form', 'json'] as const).map(each => (
+          <label>
+            <input type="radio" name="editor" checked={editor === each} onChange={() => setEditor(each)} />
+            {each === 'form' ? 'Form' : 'JSON'}
+          </label>
+        ))}
+      </fieldset>
+      {editor === 'json' && (
+        <label class="editor">
+          Policy document (JSON)
+          <textarea
+            rows={18}
+            spellcheck={false}
+            value={text}
+            aria-invalid={isInvalid}
+            onInput={event => onEdit(event.currentTarget.value)}
+          />
+        </label>
+      )}
+      {editor === 'form' && document === undefined && (
+        <Failure text="The document is not JSON, so there is no form for it. Correct it as JSON, or discard the changes." />
+      )}
+      {editor === 'form' && document !== undefined && schema && (
+        <div class="form">
+          <SchemaForm schema={schema} value={document} onChange={next => onEdit(writePolicy(next))} />
+        </div>
+      )}
     </>
   );
 }

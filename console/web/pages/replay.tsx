@@ -15,6 +15,9 @@ const UNREADABLE =
   'This video cannot be read: it is gone, or its deployment keeps videos in S3 for administrators alone (docs/operations.md says how to replay them).';
 const SPEEDS = [0.5, 1, 1.5, 2, 4] as const;
 
+const artifactOf = (sessionId: string, { id }: Video): string =>
+  `/api${encodePath`/browser-sessions/${sessionId}/artifacts/${id}`}`;
+
 interface Recorded {
   readonly session: Session;
   readonly events: readonly SessionEvent[];
@@ -81,10 +84,6 @@ function Leases({ id, recorded: { events, videos } }: { id: string; recorded: Re
 function Player(props: { sessionId: string; videos: readonly Video[]; chapters: readonly Chapter[] }) {
   const { sessionId, videos, chapters } = props;
   const element = useRef<HTMLVideoElement>(null);
-  const formats = usePolled('formats', 3_600_000, signal =>
-    callConsole<{ formats: string[] }>('GET', '/video-formats', undefined, signal),
-  );
-  const hasMp4 = formats.value?.formats.includes('mp4');
   const [shown, setShown] = useState(videos[0]);
   const [nowMs, setNowMs] = useState(videos[0]?.startMs ?? 0);
   const [pressed, setPressed] = useState<Chapter>();
@@ -115,8 +114,6 @@ function Player(props: { sessionId: string; videos: readonly Video[]; chapters: 
   // another may begin within the same milliseconds as the one that was pressed
   const isAtPressed = pressed !== undefined && Math.abs(pressed.startMs - nowMs) <= PLACE_ROUNDED_MS;
   const current = isAtPressed ? pressed : chapters.findLast(({ startMs }) => startMs <= nowMs + PLACE_ROUNDED_MS);
-  const source = (video: Video) => `/api${encodePath`/browser-sessions/${sessionId}/artifacts/${video.id}`}/content`;
-  const mp4Of = (video: Video) => `/api${encodePath`/browser-sessions/${sessionId}/artifacts/${video.id}`}/mp4`;
   return (
     <div class="replay">
       <section aria-label="Video">
@@ -125,7 +122,7 @@ function Player(props: { sessionId: string; videos: readonly Video[]; chapters: 
           // biome-ignore lint/a11y/useMediaCaption: the recording has no sound; what happens is in the timeline beside it
           <video
             ref={element}
-            src={source(shown)}
+            src={`${artifactOf(sessionId, shown)}/content`}
             controls
             preload="metadata"
             onLoadedMetadata={onLoaded}
@@ -169,38 +166,18 @@ function Player(props: { sessionId: string; videos: readonly Video[]; chapters: 
               </select>
             </label>
           )}
-          {shown && (
-            <>
-              <a href={source(shown)} download={shown.file}>
-                Download
-              </a>
-              {hasMp4 && (
-                <a href={mp4Of(shown)} download={shown.file.replace(/webm$/, 'mp4')}>
-                  Download as MP4
-                </a>
-              )}
-            </>
-          )}
+          {shown && <Downloads sessionId={sessionId} video={shown} />}
         </p>
       </section>
-      <ol class="chapters" aria-label="Events">
-        {chapters.map(chapter => (
-          <li key={chapter.event.id}>
-            <button
-              type="button"
-              class={`quiet ${chapter.tone}`}
-              aria-current={chapter.event.id === current?.event.id}
-              onClick={() => {
-                setPressed(chapter);
-                seek(chapter.startMs);
-              }}
-            >
-              <span class="at">{clockOf(chapter.startMs - beginMs)}</span> <strong>{eventTitle(chapter.event)}</strong>{' '}
-              <span class="muted long">{eventLine(chapter.event)}</span>
-            </button>
-          </li>
-        ))}
-      </ol>
+      <Chapters
+        chapters={chapters}
+        beginMs={beginMs}
+        current={current}
+        onPress={chapter => {
+          setPressed(chapter);
+          seek(chapter.startMs);
+        }}
+      />
     </div>
   );
 }
@@ -222,5 +199,52 @@ function Track(props: { chapters: readonly Chapter[]; beginMs: number; endMs: nu
         ))}
       <span class="now" style={{ left: part(nowMs) }} />
     </div>
+  );
+}
+
+function Downloads({ sessionId, video }: { sessionId: string; video: Video }) {
+  const formats = usePolled('formats', 3_600_000, signal =>
+    callConsole<{ formats: string[] }>('GET', '/video-formats', undefined, signal),
+  );
+  const hasMp4 = formats.value?.formats.includes('mp4');
+  const at = artifactOf(sessionId, video);
+  return (
+    <>
+      <a href={`${at}/content`} download={video.file}>
+        Download
+      </a>
+      {hasMp4 && (
+        <a href={`${at}/mp4`} download={video.file.replace(/webm$/, 'mp4')}>
+          Download as MP4
+        </a>
+      )}
+    </>
+  );
+}
+
+/** The events of the video, each a place to go to. */
+function Chapters(props: {
+  chapters: readonly Chapter[];
+  beginMs: number;
+  current: Chapter | undefined;
+  onPress: (chapter: Chapter) => void;
+}) {
+  const { chapters, beginMs, current, onPress } = props;
+  return (
+    <ol class="chapters" aria-label="Events">
+      {chapters.map(chapter => (
+        <li key={chapter.event.id}>
+          <button
+            type="button"
+            class={`quiet ${chapter.tone}`}
+            aria-current={chapter.event.id === current?.event.id}
+            onClick={() => onPress(chapter)}
+          >
+            <span class="at">{clockOf(chapter.startMs - beginMs)}</span> <strong>{eventTitle(chapter.event)}</strong>{' '}
+            <span class="muted long">{eventLine(chapter.event)}</span>
+          </button>
+        </li>
+      ))}
+    </ol>
   );
 }
