@@ -7,7 +7,7 @@
  * errors) is not among them. Tests on a cluster have a configuration of their own, so that no cluster is touched by accident.
  */
 export const UNIT = [
-  'test/cli/{conversation-browsers,help,policy,program}.test.ts',
+  'test/cli/{conversation-browsers,cost,help,policy,program}.test.ts',
   'test/client/*.test.ts',
   'test/console/{login-form,one-time-links,sign-ins}.test.ts',
   'test/contract/!(tokens).test.ts',
