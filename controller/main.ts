@@ -3,6 +3,7 @@ import { pino } from 'pino';
 import { ENV, NAMESPACES, RUNNER_TEMPLATE, RUNNER_VARIABLES } from '../contract/names.ts';
 import manifest from '../package.json' with { type: 'json' };
 import { pickVariables } from '../process/environment.ts';
+import { startMetricExport } from '../process/metric-export.ts';
 import { currentSpan, startTracing, TRACING_VARIABLES } from '../process/tracing.ts';
 import { startController } from './compose.ts';
 import type { MakeProvider } from './ports/runners.ts';
@@ -52,10 +53,14 @@ async function main(): Promise<void> {
     runnerEnv: pickVariables(process.env, [...RUNNER_ENV, ...TRACING_VARIABLES]),
     ...(settings.provider === 'kubernetes' ? { provider: podRunners(settings) } : {}),
   });
+  const onFailed = (err: unknown) => log.warn({ err }, 'metrics not exported');
+  const exported = { name: 'omicron-controller', version, read: controller.readMetrics, onFailed };
+  const stopMetrics = startMetricExport(exported, process.env);
   const stop = (name: NodeJS.Signals) => {
     log.info({ signal: name }, 'stopping; runners stay leased');
     controller
       .stop()
+      .then(stopMetrics)
       .then(() => database.close())
       .then(stopTracing)
       .then(

@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
+import type { MetricFamily } from '../process/metric-export.ts';
 import { type ArtifactStoreMetrics, artifactStoreMetrics } from './artifact-store-metrics.ts';
 import { statsMetrics } from './stats-metrics.ts';
 import type { Directory } from './store/directory.ts';
@@ -17,6 +18,8 @@ export interface Metrics extends ArtifactStoreMetrics {
   /** Prometheus text. Counts are read from the database at each scrape. */
   text(): Promise<string>;
   readonly contentType: string;
+  /** The same, as prom-client lists it. */
+  read(): Promise<MetricFamily[]>;
 }
 
 // From a warm claim (milliseconds) to the stuck-starting guard (two minutes).
@@ -74,6 +77,10 @@ export function prometheusMetrics(directory: Directory): Metrics & { readonly re
       return registry.metrics();
     },
     contentType: registry.contentType,
+    async read() {
+      setStats(await directory.stats());
+      return registry.getMetricsAsJSON();
+    },
     registry,
   };
 }

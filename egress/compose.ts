@@ -1,6 +1,7 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { EgressReady } from '../contract/egress.ts';
+import type { MetricFamily } from '../process/metric-export.ts';
 import { type Clock, realClock } from '../time/clock.ts';
 import { addressClassifier } from './address.ts';
 import { addressPolicy } from './address-policy.ts';
@@ -20,6 +21,8 @@ import { upstreamDialer } from './upstream.ts';
 export interface RunningEgress extends EgressReady {
   /** Refuses new work, gives open connections the grace period to end, and reports pending denials. */
   stop(): Promise<void>;
+  /** What a scrape reads. */
+  readMetrics(): Promise<MetricFamily[]>;
 }
 
 /** Builds and starts the proxy. `source` is the controller, or a fake of it. */
@@ -105,6 +108,7 @@ export async function startEgress(
   return {
     port,
     adminPort,
+    readMetrics: () => metrics.registry.getMetricsAsJSON(),
     async stop() {
       stopping = true;
       await proxy.stop(ms(settings.graceSeconds));

@@ -2,6 +2,7 @@ import { pino } from 'pino';
 import type { EgressReady } from '../contract/egress.ts';
 import { ENV } from '../contract/names.ts';
 import manifest from '../package.json' with { type: 'json' };
+import { startMetricExport } from '../process/metric-export.ts';
 import { currentSpan, startTracing } from '../process/tracing.ts';
 import { startEgress } from './compose.ts';
 import { controllerPolicies } from './controller.ts';
@@ -19,10 +20,14 @@ try {
   const egress = await startEgress(settings, source, log);
   log.info({ port: egress.port, admin_port: egress.adminPort }, 'egress proxy ready');
   process.send?.({ port: egress.port, adminPort: egress.adminPort } satisfies EgressReady);
+  const read = egress.readMetrics;
+  const onFailed = (err: unknown) => log.warn({ err }, 'metrics not exported');
+  const stopMetrics = startMetricExport({ name: 'omicron-egress', version, read, onFailed }, process.env);
   const stop = (signal: NodeJS.Signals) => {
     log.info({ signal }, 'egress proxy stopping');
     void egress
       .stop()
+      .then(stopMetrics)
       .then(stopTracing)
       .then(() => process.exit(0));
   };

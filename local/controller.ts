@@ -72,6 +72,7 @@ export async function startLocalController(options: LocalController): Promise<Co
     const controller = await startController({ settings, database, log, runnerEnv: options.runnerEnv });
     return {
       url: controller.url,
+      readMetrics: controller.readMetrics,
       stop: () => controller.stop().finally(() => database.close()),
       shutdown: () => controller.shutdown().finally(() => database.close()),
     };

@@ -1,4 +1,4 @@
-import { createServer } from 'node:http';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
@@ -26,11 +26,13 @@ const valuesOf = (attributes: Attribute[] = []) =>
 /** A collector of OTLP over HTTP, in JSON: https://opentelemetry.io/docs/specs/otlp/#otlphttp-request */
 export async function fakeCollector() {
   const bodies: string[] = [];
+  const metricBodies: { body: string; headers: IncomingHttpHeaders }[] = [];
   let answers: 'ok' | 'refuses' | 'hangs' = 'ok';
   const server = createServer(async (request, response) => {
     const body = await text(request);
     if (answers === 'hangs') return;
-    if (answers === 'ok') bodies.push(body);
+    if (answers === 'ok' && request.url === '/v1/metrics') metricBodies.push({ body, headers: request.headers });
+    else if (answers === 'ok') bodies.push(body);
     response.writeHead(answers === 'ok' ? 200 : 400, { 'content-type': 'application/json' }).end('{}');
   });
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
@@ -39,6 +41,8 @@ export async function fakeCollector() {
     url: `http://127.0.0.1:${port}`,
     /** All that was sent, as it came. */
     received: () => bodies.join('\n'),
+    /** Requests of metrics, as they came. */
+    metrics: () => metricBodies,
     answer(how: typeof answers): void {
       answers = how;
     },

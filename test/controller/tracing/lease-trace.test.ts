@@ -1,4 +1,5 @@
 import { afterEach, expect, it } from 'vitest';
+import { startMetricExport } from '../../../process/metric-export.ts';
 import { startTracing } from '../../../process/tracing.ts';
 import { eventually } from '../../eventually.ts';
 import { fakeCollector } from '../../fakes/collector.ts';
@@ -73,4 +74,24 @@ it('a refused request has its code, and none of what its sender wrote', async ()
   expect(codes).toContain('capacity_exceeded');
   expect(collector.received()).not.toContain('secret-one');
   expect(collector.received().replaceAll('runner-secrets', '')).not.toMatch(/secret[-=]/);
+});
+
+it('the metrics of a controller go to the collector under the names that Prometheus scrapes, with the same values', async () => {
+  await using collector = await fakeCollector();
+  await using stack = await startStack({ OMICRON_POOL_IDLE: 0 });
+  await stack.lease({ user_id: 'secret-user' });
+  const read = stack.controller.readMetrics;
+  const exported = { name: 'omicron-controller', version: '0', read, onFailed: () => expect.unreachable() };
+  await startMetricExport(exported, { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url })();
+  const text = String((await stack.call('GET', '/metrics', { token: null })).body);
+  const [{ body = '' } = {}] = collector.metrics();
+  const { metrics } = JSON.parse(body).resourceMetrics[0].scopeMetrics[0];
+  const names = metrics.map(({ name }: { name: string }) => name);
+  const scraped = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name);
+  const withValues = scraped.filter(name => new RegExp(`^${name}(?:_count)?(?:\\{| )`, 'm').test(text));
+  expect(names.toSorted()).toEqual(withValues.toSorted());
+  expect(names.length).toBeGreaterThan(30);
+  const active = metrics.find(({ name }: { name: string }) => name === 'omicron_active_sessions');
+  expect(active.gauge.dataPoints[0].asDouble).toBe(1);
+  expect(body).not.toContain('secret-user');
 });
