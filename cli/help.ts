@@ -38,6 +38,8 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'profile check': ['profile check work --user ada --url https://mail.example.com --text Inbox'],
   'profile restore': ['profile restore work 3 --user ada'],
   'profile export': ['profile export work state.json --user ada'],
+  events: ['events --follow --kind session.ended'],
+  cost: ['cost --sessions 100', 'cost --sessions 500 --env dev --fill 90'],
   usage: ['usage --by tag:team --since 2026-11-01T00:00:00Z'],
 };
 

@@ -7,6 +7,8 @@ export interface Output {
   rows(document: unknown, columns: string[], rows: (string | number | null)[][]): void;
   /** Names and values, or the whole document as JSON; `jsonOnly` is left out of the table. */
   fields(document: Record<string, unknown>, jsonOnly?: Record<string, unknown>): void;
+  /** One of many documents that come one after the other: a line of JSON. */
+  line(document: unknown): void;
 }
 
 export function output(format: OutputFormat, stdout: { write(text: string): unknown }): Output {
@@ -23,6 +25,7 @@ export function output(format: OutputFormat, stdout: { write(text: string): unkn
       if (format === 'json') json(document);
       else table([columns, ...rows.map(row => row.map(formatCell))]);
     },
+    line: document => void stdout.write(`${JSON.stringify(document)}\n`),
     fields(document, jsonOnly = {}) {
       if (format === 'json') json({ ...document, ...jsonOnly });
       else table(Object.entries(document).map(([name, value]) => [name, formatCell(value)]));

@@ -1,7 +1,9 @@
 import { Command, CommanderError, Option } from 'commander';
 import { ENV } from '../contract/names.ts';
 import { artifactCommands } from './commands/artifacts.ts';
+import { costCommand } from './commands/cost.ts';
 import { credentialCommands } from './commands/credentials.ts';
+import { eventsCommand } from './commands/events.ts';
 import { fileCommands } from './commands/file.ts';
 import { machineCommands } from './commands/machine.ts';
 import { pageCommands } from './commands/page.ts';
@@ -65,6 +67,8 @@ export function createProgram({ environment, signal, stdin, stdout, stderr }: Pr
   credentialCommands(program, cli);
   profileCommands(program, cli);
   usageCommand(program, cli);
+  costCommand(program, cli);
+  eventsCommand(program, cli);
   userCommands(program, cli);
   addHelp(program);
   return { program, cli };

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import type { StreamedEvent } from '../contract/event-stream.ts';
 import { fileList, type ListedFile, type SessionFile, sessionFile } from '../contract/files.ts';
 import { type LiveTokenAnswer, liveTokenAnswer, type liveTokenRequest } from '../contract/live.ts';
 import {
@@ -55,6 +56,7 @@ import { checkConnection } from './check-connection.ts';
 import { acquireAndConnect } from './connect.ts';
 import { type Connection, type ControllerApi, controllerApi, type UserCall } from './controller-api.ts';
 import { type FileContent, fileCalls } from './file-calls.ts';
+import { type FollowRequest, followEvents } from './follow-events.ts';
 import { Lease, type LeaseApi, type ReadyLease } from './lease.ts';
 import type { ChosenProfile, ConnectedBrowser, LeasedBrowser } from './leased-browser.ts';
 import { retryAttempts } from './retry.ts';
@@ -152,6 +154,7 @@ const CHECK_MS = 100_000;
  */
 export class BrowserSessions implements BrowserSource {
   readonly #api: ControllerApi;
+  readonly #connection: Connection;
   readonly #fileCall: ReturnType<typeof fileCalls>;
   readonly #clock: Clock;
   readonly #fetch: typeof globalThis.fetch;
@@ -159,6 +162,7 @@ export class BrowserSessions implements BrowserSource {
   constructor(options: BrowserSessionsOptions) {
     this.#fetch = options.fetch ?? globalThis.fetch;
     const connection = checkConnection(options);
+    this.#connection = connection;
     this.#api = controllerApi(connection, this.#fetch);
     this.#fileCall = fileCalls(connection, this.#fetch);
     this.#clock = options.clock ?? realClock;
@@ -236,6 +240,14 @@ export class BrowserSessions implements BrowserSource {
   ): Promise<EventPage> {
     const path = `${sessionPath(sessionId)}/events`;
     return this.#call({ method: 'GET', path, query: { cursor, limit, code }, answer: eventPage, ...options });
+  }
+
+  /**
+   * Events of all sessions, of one user or of one session as they come, each once and in order. Keep the `id` of the last one that was
+   * handled, and give it as `after` to go on after a restart. Goes on through restarts of controllers; throws when `signal` aborts.
+   */
+  followEvents(request: FollowRequest = {}): AsyncGenerator<StreamedEvent, void> {
+    return followEvents(this.#connection, this.#fetch, this.#clock, request);
   }
 
   /** Artifacts of the session: its videos, its files, and its pages. */

@@ -3,6 +3,7 @@
 import './node-version.ts';
 
 export type { Snapshot, Toolset } from '../contract/assignment.ts';
+export type { StreamedEvent } from '../contract/event-stream.ts';
 export type { ListedFile, SessionFile } from '../contract/files.ts';
 export type { KeptPage } from '../contract/kept-pages.ts';
 export type { KeepPages } from '../contract/page-names.ts';
@@ -34,6 +35,7 @@ export {
 } from './browser-sessions.ts';
 export { browserSource } from './browser-source.ts';
 export type { FileContent } from './file-calls.ts';
+export type { FollowRequest } from './follow-events.ts';
 export { Lease } from './lease.ts';
 export type { ConnectedBrowser, LeasedBrowser } from './leased-browser.ts';
 export type { Tool, ToolContent, ToolResult } from './mcp.ts';

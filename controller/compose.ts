@@ -5,12 +5,14 @@ import { knownSites } from '../contract/policy/well-known-sites.ts';
 import { controllerKeys, serviceKey, signingKey } from '../contract/tokens.ts';
 import { httpCalls } from '../http/call.ts';
 import manifest from '../package.json' with { type: 'json' };
+import type { MetricFamily } from '../process/metric-export.ts';
 import { type Clock, neverAborts, realClock } from '../time/clock.ts';
 import { localProvider, openArtifactStore, profileParts, secretStore } from './adapters.ts';
 import { buildServer } from './http/server.ts';
 import type { Keys } from './lease/assignment-tokens.ts';
 import { AwaitedRedemptions } from './lease/awaited-redemptions.ts';
 import { ChangeSignal } from './lease/changes.ts';
+import { EventTail } from './lease/event-tail.ts';
 import { GetOrCreate } from './lease/get-or-create.ts';
 import { SessionHibernation } from './lease/hibernation.ts';
 import { WaitingLine } from './lease/line.ts';
@@ -32,6 +34,7 @@ import { sqlCancelledCalls } from './store/cancelled-calls.ts';
 import { sqlDirectory } from './store/directory.ts';
 import { sqlEgressLeases } from './store/egress-leases.ts';
 import { sqlErasures } from './store/erasures.ts';
+import { sqlEventStreams } from './store/event-stream.ts';
 import { sqlFleet } from './store/fleet.ts';
 import { sqlHibernations } from './store/hibernations.ts';
 import { sqlLeases } from './store/leases.ts';
@@ -46,6 +49,8 @@ import { sqlUserActions } from './store/user-actions.ts';
 
 /** A controller that listens and whose loops run. */
 export interface Controller {
+  /** What a scrape reads. */
+  readMetrics(): Promise<MetricFamily[]>;
   /** e.g. `http://127.0.0.1:8080`. */
   url: string;
   /**
@@ -85,6 +90,7 @@ export async function startController(parts: ControllerParts): Promise<Controlle
   const app = await serverOf(core);
 
   await maintenance.setCapacity(settings.capacity);
+  await core.eventStreams.resume();
   const url = await listen(app, settings);
   listening.resolve(url);
   loops.start();
@@ -97,6 +103,7 @@ export async function startController(parts: ControllerParts): Promise<Controlle
   };
   return {
     url,
+    readMetrics: core.metrics.read,
     stop,
     async shutdown() {
       await loops.stopCreating();
@@ -177,6 +184,7 @@ async function coreOf(parts: ControllerParts, controllerUrl: Promise<string>) {
         })
       : null,
     userActions: sqlUserActions(database),
+    eventStreams: sqlEventStreams(database),
     erasures: sqlErasures(database),
     cancelledCalls: sqlCancelledCalls(database),
     egressLeases: sqlEgressLeases(database),
@@ -225,6 +233,10 @@ async function serverOf(core: Core): Promise<FastifyInstance> {
     pendingUserActions: pendingUserActions(core.userActions, changes, error =>
       core.log.warn({ err: error }, 'user actions unreadable; retrying'),
     ),
+    eventTail: new EventTail({
+      ...core,
+      onError: err => core.log.warn({ err }, 'events unreadable; retrying'),
+    }),
     serviceKey: serviceKey(settings.serviceSecret),
     egressKey: serviceKey(settings.egressSecret),
     derivation: core.keys.derivation,

@@ -21,6 +21,8 @@ REFERENCE = "#/components/schemas/"
 SYNC = [
     (r"\basync def\b", "def"),
     (r"\basync with\b", "with"),
+    (r"\basync for\b", "for"),
+    (r"\baiter_lines\b", "iter_lines"),
     (r"\bawait ", ""),
     (r"\bAsync(?=[A-Z])", ""),
     (r"\bAwaitable\[(\w+)\]", r"\1"),
@@ -28,6 +30,7 @@ SYNC = [
     (r"__aenter__", "__enter__"),
     (r"__aexit__", "__exit__"),
     (r"\baclose\b", "close"),
+    (r"\baread\b", "read"),
     (r"\bAsynchronous\b", "Synchronous"),
 ]
 

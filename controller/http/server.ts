@@ -11,6 +11,7 @@ import { type AgentProfileRoutes, agentProfileRoutes } from './agent-profiles.ts
 import { type ArtifactRoutes, artifactRoutes } from './artifacts.ts';
 import { type CredentialRoutes, credentialRoutes } from './credentials.ts';
 import { type EgressRoutes, egressRoutes } from './egress.ts';
+import { type EventStreamRoutes, eventStreamRoutes } from './event-stream.ts';
 import { type FileRoutes, fileRoutes } from './files.ts';
 import { type LeaseMcpRoutes, leaseMcpRoutes, underRunnersName } from './lease-mcp.ts';
 import { type LeaseRoutes, leaseRoutes } from './leases.ts';
@@ -37,6 +38,7 @@ export interface ServerParts
     AgentProfileRoutes,
     CredentialRoutes,
     EgressRoutes,
+    EventStreamRoutes,
     LeaseMcpRoutes,
     LeaseRoutes,
     ArtifactRoutes,
@@ -96,6 +98,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   await app.register(liveRoutes, under('/internal/browser-sessions/:session_id'));
   await app.register(userActionRoutes, under('/internal/browser-sessions/:session_id/user-actions'));
   await app.register(pendingUserActionRoutes, under('/internal/user-actions'));
+  await app.register(eventStreamRoutes, under('/internal/events'));
   await app.register(usageRoutes, under('/internal/usage'));
   await app.register(userActionEventRoutes, under('/internal/user-actions'));
   await app.register(credentialRoutes, under('/internal/users/:user_id/credentials'));

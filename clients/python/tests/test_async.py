@@ -80,3 +80,23 @@ def test_a_cancelled_request_releases_its_lease(url: str, secret: str, user: str
             await sessions.end(session["session_id"])
 
     asyncio.run(asyncio.wait_for(main(), 60))
+
+
+def test_follows_events_of_all_sessions_and_resumes(url: str, secret: str, user: str) -> None:
+    async def main() -> None:
+        async with AsyncBrowserSessions(url, secret) as sessions:
+            lease = await sessions.acquire(user, "events", record_video=False)
+            kinds = ["session.claimed", "session.ready", "session.ended"]
+            events = sessions.follow_events(user_id=user, kinds=kinds, after="start")
+            claimed = await anext(events)
+            assert (claimed["kind"], claimed["session_id"]) == ("session.claimed", lease.session_id)
+            assert (await anext(events))["kind"] == "session.ready"
+            await lease.end()
+            assert (await anext(events))["kind"] == "session.ended"
+            resumed = sessions.follow_events(session_id=lease.session_id, kinds=kinds, after=claimed["id"])
+            assert (await anext(resumed))["kind"] == "session.ready"
+            with pytest.raises(OmicronError) as raised:
+                await anext(sessions.follow_events(after="yesterday"))
+            assert raised.value.code == "invalid_request"
+
+    asyncio.run(asyncio.wait_for(main(), 60))

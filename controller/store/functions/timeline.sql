@@ -2,7 +2,7 @@
 
 create or replace function omicron.write_event(p_session uuid, p_epoch integer, p_kind text, p_data jsonb default '{}') returns void
 language sql as $$
-  insert into omicron.session_events (session_id, epoch, kind, data) values (p_session, p_epoch, p_kind, p_data)
+  insert into omicron.session_events (session_id, epoch, kind, data, tx) values (p_session, p_epoch, p_kind, p_data, omicron.event_tx())
 $$;
 
 -- Whether this runner ever held the lease of this epoch, live or over: whose timeline its reports may write.
@@ -15,12 +15,15 @@ $$;
 -- False: this runner never held that lease. A repeated event is written once.
 create or replace function omicron.write_events(p_session uuid, p_epoch integer, p_runner uuid, p_events jsonb) returns boolean
 language plpgsql as $$
+declare
+  v_tx bigint;
 begin
   if not omicron.held_lease(p_session, p_epoch, p_runner) then
     return false;
   end if;
-  insert into omicron.session_events (event_id, session_id, epoch, at, kind, data)
-  select e.id, p_session, p_epoch, clock_timestamp() - make_interval(secs => e.age_ms / 1000), e.kind, e.data
+  v_tx := omicron.event_tx();
+  insert into omicron.session_events (event_id, session_id, epoch, at, kind, data, tx)
+  select e.id, p_session, p_epoch, clock_timestamp() - make_interval(secs => e.age_ms / 1000), e.kind, e.data, v_tx
     from jsonb_to_recordset(p_events) as e(id uuid, age_ms double precision, kind text, data jsonb)
    order by e.age_ms desc
   on conflict (event_id) do nothing;
@@ -30,8 +33,8 @@ end $$;
 -- Denials of the egress proxy, each in the timeline of its lease, live or over. A repeated event is written once.
 create or replace function omicron.write_denials(p_events jsonb) returns void
 language sql as $$
-  insert into omicron.session_events (event_id, session_id, epoch, at, kind, data)
-  select e.id, e.session_id, e.epoch, clock_timestamp() - make_interval(secs => e.age_ms / 1000), 'egress.denied',
+  insert into omicron.session_events (event_id, session_id, epoch, at, kind, tx, data)
+  select e.id, e.session_id, e.epoch, clock_timestamp() - make_interval(secs => e.age_ms / 1000), 'egress.denied', (select omicron.event_tx()),
          jsonb_strip_nulls(jsonb_build_object('code', e.code, 'method', e.method, 'host', e.host, 'port', e.port,
            'address_class', e.address_class, 'rule', e.rule, 'layer', e.layer, 'count', e.count))
     from jsonb_to_recordset(p_events) as e(id uuid, session_id uuid, epoch integer, runner_id uuid, code text, method text,

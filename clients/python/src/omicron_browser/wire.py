@@ -585,6 +585,17 @@ class SiteRulesInput(TypedDict):
     ports: NotRequired[list[Port]]
 
 
+class StreamedEvent(TypedDict):
+    id: str
+    session_id: str
+    epoch: int
+    at: str
+    kind: str
+    data: dict[str, Any]
+    user_id: str
+    conversation_id: str
+
+
 Tool: TypeAlias = str
 
 

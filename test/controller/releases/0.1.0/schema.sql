@@ -360,12 +360,74 @@ create index browser_sessions_live_newest on omicron.browser_sessions (status, c
 -- User actions that wait, by the time at which each is over.
 create index user_actions_pending on omicron.user_actions (expires_at) where status = 'pending';
 
+-- 0029_event_order.sql
+-- The order of events in the stream of all sessions. Ids come from a sequence: a transaction that is committed later may have smaller ones,
+-- and a reader that has passed them would miss its events. Transactions are numbered when they first write, and whichever is below
+-- the oldest that runs is over. Events that were written before are below all.
+alter table omicron.session_events add column tx bigint not null default 0;
+create index session_events_in_order on omicron.session_events (tx, id);
+
+-- Added to the numbers of this Postgres: those of a server to which a dump was restored may be below what the dump has.
+create table omicron.event_clock (
+  one  boolean primary key default true check (one),
+  base bigint not null
+);
+insert into omicron.event_clock (base) values (0);
+
+-- event-stream.sql
+-- Events of all sessions in one order, the same on each replica. https://www.postgresql.org/docs/current/functions-info.html#FUNCTIONS-PG-SNAPSHOT
+
+-- The number of the running transaction.
+create or replace function omicron.event_tx() returns bigint
+language sql volatile as $$
+  select base + pg_current_xact_id()::text::bigint from omicron.event_clock
+$$;
+
+-- No transaction below it will write an event any more, and the events of each that did are visible.
+create or replace function omicron.event_horizon() returns bigint
+language sql stable as $$
+  select base + pg_snapshot_xmin(pg_current_snapshot())::text::bigint from omicron.event_clock
+$$;
+
+-- After a dump was restored to another server: new events come after those of the dump. On one server each number is below the next one.
+create or replace function omicron.resume_event_clock() returns void
+language plpgsql as $$
+begin
+  perform pg_advisory_xact_lock(hashtextextended('omicron.event_clock', 0));
+  update omicron.event_clock set base = e.last + 1 - x.next
+    from (select max(tx) as last from omicron.session_events) e,
+         (select pg_snapshot_xmax(pg_current_snapshot())::text::bigint as next) x
+   where e.last >= base + x.next;
+end $$;
+
+-- One page of events after a place, in order. {ahead: true}: the place is not of this database. {events, tx, id}: `tx` and `id` are the place at
+-- which the page ends, of what does not match too. A null parameter is no condition.
+create or replace function omicron.events_after(p_tx bigint, p_id bigint, p_user text, p_session uuid, p_kinds text[], p_most integer)
+returns jsonb
+language sql stable as $$
+  with horizon as materialized (select omicron.event_horizon() as tx),
+  page as materialized (
+    select e.tx, e.id, e.session_id, s.user_id, s.conversation_id, e.epoch, e.at, e.kind, e.data
+      from omicron.session_events e join omicron.browser_sessions s on s.id = e.session_id
+     where (e.tx, e.id) > (p_tx, p_id) and e.tx < (select tx from horizon)
+       and (p_user is null or s.user_id = p_user) and (p_session is null or e.session_id = p_session)
+       and (p_kinds is null or e.kind = any (p_kinds))
+     order by e.tx, e.id limit p_most),
+  last as (
+    select tx, id from page where (select count(*) from page) = p_most order by tx desc, id desc limit 1)
+  select case when p_tx > h.tx then jsonb_build_object('ahead', true)
+    else jsonb_build_object('ahead', false,
+      'events', (select coalesce(jsonb_agg(to_jsonb(p) order by p.tx, p.id), '[]') from page p),
+      'tx', coalesce((select tx from last), h.tx)::text, 'id', coalesce((select id from last), 0)::text) end
+    from horizon h
+$$;
+
 -- timeline.sql
 -- A session's append-only timeline.
 
 create or replace function omicron.write_event(p_session uuid, p_epoch integer, p_kind text, p_data jsonb default '{}') returns void
 language sql as $$
-  insert into omicron.session_events (session_id, epoch, kind, data) values (p_session, p_epoch, p_kind, p_data)
+  insert into omicron.session_events (session_id, epoch, kind, data, tx) values (p_session, p_epoch, p_kind, p_data, omicron.event_tx())
 $$;
 
 -- Whether this runner ever held the lease of this epoch, live or over: whose timeline its reports may write.
@@ -378,12 +440,15 @@ $$;
 -- False: this runner never held that lease. A repeated event is written once.
 create or replace function omicron.write_events(p_session uuid, p_epoch integer, p_runner uuid, p_events jsonb) returns boolean
 language plpgsql as $$
+declare
+  v_tx bigint;
 begin
   if not omicron.held_lease(p_session, p_epoch, p_runner) then
     return false;
   end if;
-  insert into omicron.session_events (event_id, session_id, epoch, at, kind, data)
-  select e.id, p_session, p_epoch, clock_timestamp() - make_interval(secs => e.age_ms / 1000), e.kind, e.data
+  v_tx := omicron.event_tx();
+  insert into omicron.session_events (event_id, session_id, epoch, at, kind, data, tx)
+  select e.id, p_session, p_epoch, clock_timestamp() - make_interval(secs => e.age_ms / 1000), e.kind, e.data, v_tx
     from jsonb_to_recordset(p_events) as e(id uuid, age_ms double precision, kind text, data jsonb)
    order by e.age_ms desc
   on conflict (event_id) do nothing;
@@ -393,8 +458,8 @@ end $$;
 -- Denials of the egress proxy, each in the timeline of its lease, live or over. A repeated event is written once.
 create or replace function omicron.write_denials(p_events jsonb) returns void
 language sql as $$
-  insert into omicron.session_events (event_id, session_id, epoch, at, kind, data)
-  select e.id, e.session_id, e.epoch, clock_timestamp() - make_interval(secs => e.age_ms / 1000), 'egress.denied',
+  insert into omicron.session_events (event_id, session_id, epoch, at, kind, tx, data)
+  select e.id, e.session_id, e.epoch, clock_timestamp() - make_interval(secs => e.age_ms / 1000), 'egress.denied', (select omicron.event_tx()),
          jsonb_strip_nulls(jsonb_build_object('code', e.code, 'method', e.method, 'host', e.host, 'port', e.port,
            'address_class', e.address_class, 'rule', e.rule, 'layer', e.layer, 'count', e.count))
     from jsonb_to_recordset(p_events) as e(id uuid, session_id uuid, epoch integer, runner_id uuid, code text, method text,
@@ -2280,6 +2345,7 @@ insert into omicron.migrations (name, digest, declares) values ('0025_launches.s
 insert into omicron.migrations (name, digest, declares) values ('0026_due_files.sql', '071e5869dca28c962df0528fcb95dad7937b3546e70d2774e2309811d04ffab9', NULL);
 insert into omicron.migrations (name, digest, declares) values ('0027_line.sql', '46ecf8c3cc4ffb0c4594eb16cd6cffcdd56cdfbd6e682953546e63149fb9ae9e', NULL);
 insert into omicron.migrations (name, digest, declares) values ('0028_hot_updates.sql', 'bc7d4784d132bc55686cdbc756cdb41d99418b50eaeebb0929d09c8fa69d2715', NULL);
+insert into omicron.migrations (name, digest, declares) values ('0029_event_order.sql', '018cf2e6182b0a3cfa5c1ffa5388a989347e4e31cc9bbc1979ad5502db3784aa', NULL);
 insert into omicron.migrations (name, digest, declares) values ('functions/acquire.sql', 'a7a4ac7d154704942e8b7d95da1a87ac722cae50bc487f2231f4778856a1aef6', '{"omicron.acquire(text, text, uuid, uuid, integer, integer, jsonb, jsonb, text, text, text, integer, text, integer, integer, boolean, uuid[], boolean)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/artifacts.sql', 'bb40038132f511d3ed62f85e7b2141f767677d93dd10032f8e2d5d92216b6687', '{"omicron.file_due_at(jsonb, text)","omicron.write_artifact(uuid, integer, uuid, text, text, text, bigint, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/claim.sql', 'abae9a020a3c20526105b8fb10c543e314a3d37c703e4d1eb39d7bbbae76f397', '{"omicron.may_start(omicron.browser_sessions, integer)","omicron.beat_claim(uuid, integer, uuid, integer, integer)","omicron.begin_assignment(uuid, integer, uuid)","omicron.fail_claim(uuid, integer, uuid, text, text)"}');
@@ -2287,6 +2353,7 @@ insert into omicron.migrations (name, digest, declares) values ('functions/close
 insert into omicron.migrations (name, digest, declares) values ('functions/egress-leases.sql', '92a9d450ee879816a16347b8ed82d844ac8eb9e6ad94e007e44c9048107f1962', '{omicron.live_leases(uuid[]),omicron.awaited_uploads(uuid[])}');
 insert into omicron.migrations (name, digest, declares) values ('functions/end-lease.sql', '1f614ad0f1b1ca5c7cb9cdf12e58e70c02e2e277220540cbad90f6209a05e2e2', '{"omicron.end_lease(uuid, text, integer, text)","omicron.archive(uuid, text)",omicron.end_all(text)}');
 insert into omicron.migrations (name, digest, declares) values ('functions/erase-user.sql', '74805e3c9ea779cb68c79eb17a5edffdf3cacc006777e781a9bc5c54510f564f', '{omicron.begin_erasure(text),"omicron.finish_erasure(text, text)","omicron.count_erased(text, jsonb)","omicron.erase_rows(text, integer)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/event-stream.sql', 'c3e8ca06e25baf3ba8e6eefbfbe63b6aa0f5212eac29d2289b3f654e09c63c76', '{omicron.event_tx(),omicron.event_horizon(),omicron.resume_event_clock(),"omicron.events_after(bigint, bigint, text, uuid, text[], integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/expire.sql', 'af1015304dc8c5d7a01b9df4215eb3543cdb02a3e8407a7b458296a124fab88e', '{omicron.expire_leases(integer),"omicron.fail_stuck_starts(integer, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/guards.sql', '27a83a76f33f9b344e9d76f32a7bb9cf94482675ad58870b03af67ba292cc900', '{omicron.guard_session(),omicron.guard_runner()}');
 insert into omicron.migrations (name, digest, declares) values ('functions/hibernate.sql', '1ae39493ce599a1063e77237be16a729db515b97fdbc33869536251930cd0dc0', '{omicron.expires_soon(omicron.browser_sessions),"omicron.expiring_leases(text, integer)","omicron.hibernation_refusal(omicron.browser_sessions, omicron.runners, integer, integer)","omicron.begin_hibernation(uuid, integer, uuid, integer)","omicron.hibernate(uuid, integer, uuid, integer, integer, text, uuid, integer, text, text, bigint, integer)"}');
@@ -2304,7 +2371,7 @@ insert into omicron.migrations (name, digest, declares) values ('functions/runne
 insert into omicron.migrations (name, digest, declares) values ('functions/runner-lost.sql', 'e9767c1d058024d3d6aec86ce2a26f43d4990b8a408523d9e5b7c0cda4d43476', '{"omicron.runner_lost(uuid, text, text, text, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/snapshot.sql', '24bef019edef55a14ecd21a6eacac57f805a722cecbee07f658ed79c34f2f585', '{"omicron.lease_snapshot(uuid, integer, uuid)",omicron.drop_snapshot(uuid),"omicron.restored_options(omicron.browser_sessions, jsonb)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/tallies.sql', '1c9098173cd13602e74ef81b7e064bf068f448e36a66f7c77efea94830af32cc', '{"omicron.tally(text, text)",omicron.tally_end(),omicron.tally_kind(),omicron.tally_recording()}');
-insert into omicron.migrations (name, digest, declares) values ('functions/timeline.sql', 'cd323119290782f99ca12dacc3e7d4b2efac32661e833f455962ab9cf6ba1798', '{"omicron.write_event(uuid, integer, text, jsonb)","omicron.held_lease(uuid, integer, uuid)","omicron.write_events(uuid, integer, uuid, jsonb)",omicron.write_denials(jsonb)}');
+insert into omicron.migrations (name, digest, declares) values ('functions/timeline.sql', 'f7d5511f545ab43fc815c78b6d7fd3ffe7da6324dcfc4c6b3e4360ee115f3071', '{"omicron.write_event(uuid, integer, text, jsonb)","omicron.held_lease(uuid, integer, uuid)","omicron.write_events(uuid, integer, uuid, jsonb)",omicron.write_denials(jsonb)}');
 insert into omicron.migrations (name, digest, declares) values ('functions/user-actions.sql', '866e6631296ad839ff7b52508e71dc9de4e147043e95967ba61d07494458521e', '{"omicron.ask_user(uuid, integer, uuid, uuid, text, integer)","omicron.user_action(uuid, uuid)","omicron.answer_user_action(uuid, uuid, text, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/vault.sql', '1f624e7bfa7f06f6241e60d7a4a6e6835bf370408797b3a38f74c0b3717453d8 t', '{}');
 insert into omicron.migrations (name, digest, declares) values ('functions/work.sql', '67c60c63ea22d026eb6beb4f112cb19f1d63c94e79ec435133e145b7d4e3acab', '{"omicron.take_work(text, text, integer, integer)",omicron.launch_over(uuid),"omicron.runner_up(uuid, uuid, text)"}');

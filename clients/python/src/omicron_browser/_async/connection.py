@@ -16,6 +16,8 @@ Answer = TypeVar("Answer")
 Query = dict[str, str | int | bool | list[str] | None]
 
 TIMEOUT_SECONDS = 15.0
+#: The controller pings each 20 s; a stream that is silent for longer is lost.
+SILENT_SECONDS = 65.0
 #: Of a file, while nothing of it passes.
 FILE_SECONDS = 60.0
 
@@ -71,6 +73,24 @@ class AsyncConnection:
         if not response.is_success:
             raise refusal(response, self.url)
         return response
+
+    async def stream(self, path: str, query: Query, last_event_id: str | None, user_id: str | None) -> httpx.Response:
+        """Opens a stream of server-sent events; the caller closes it. Raises OmicronError."""
+        headers = {"accept": "text/event-stream"} | ({} if last_event_id is None else {"last-event-id": last_event_id})
+        given = {name: text_of(value) for name, value in query.items() if value is not None}
+        request = self.http.build_request("GET", self.url + path, params=given, headers=headers)
+        request.headers["authorization"] = f"Bearer {sign_service_token(self._key, user_id)}"
+        request.extensions["timeout"] = httpx.Timeout(TIMEOUT_SECONDS, read=SILENT_SECONDS).as_dict()
+        try:
+            response = await self.http.send(request, stream=True, follow_redirects=False)
+            if response.is_success:
+                return response
+            await response.aread()
+        except httpx.TransportError as error:
+            if speaks_no_tls(error):
+                raise no_tls(self.url) from error
+            raise unreachable(self.url, "could not be reached") from error
+        raise refusal(response, self.url)
 
     async def _answer(self, request: httpx.Request, user_id: str | None, timeout_seconds: float) -> httpx.Response:
         until = time.monotonic() + timeout_seconds

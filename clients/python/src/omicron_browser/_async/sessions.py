@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Literal, cast
 
@@ -280,6 +281,44 @@ class AsyncBrowserSessions:
         path = f"{session_path(session_id)}/events"
         query: dict[str, Any] = {"cursor": cursor, "limit": limit, "code": code}
         return await self._connection.call(wire.EventPage, "GET", path, query=query, user_id=user_id)
+
+    async def follow_events(
+        self,
+        *,
+        user_id: str | None = None,
+        session_id: str | None = None,
+        kinds: Sequence[str] = (),
+        after: str | None = None,
+    ) -> AsyncIterator[wire.StreamedEvent]:
+        """Events of all sessions, of one user or of one session as they come, each once and in order. `after` is the `id` of the
+        last event that was handled, or `start`: all events that are kept. Goes on through restarts of controllers.
+        """
+        query: dict[str, Any] = {"user_id": user_id, "session_id": session_id, "kind": list(kinds) or None}
+        last = "0.0" if after == "start" else after
+        failures = 0
+        while True:
+            try:
+                response = await self._connection.stream("/internal/events", query, last, user_id)
+                try:
+                    data = ""
+                    async for line in response.aiter_lines():
+                        if line.startswith("data: "):
+                            data = line[len("data: ") :]
+                        elif line == "" and data != "":  # the event is whole
+                            event = self._connection.document(wire.StreamedEvent, json.loads(data))
+                            data, last, failures = "", event["id"], 0
+                            yield event
+                finally:
+                    await response.aclose()
+                lost = OmicronError("controller_unreachable", "The stream of events ended.")
+            except httpx.TransportError:
+                lost = OmicronError("controller_unreachable", "The stream of events broke off.")
+            except OmicronError as error:
+                if not error.may_retry:
+                    raise
+                lost = error
+            await sleep(seconds_until_retry(lost, failures))
+            failures += 1
 
     async def list_artifacts(self, session_id: str, *, user_id: str | None = None) -> Artifacts:
         """Videos, files and pages that are kept of the session."""

@@ -1,0 +1,133 @@
+import {
+  comparePlaces,
+  type EventPlace,
+  type EventStreamQuery,
+  readPlace,
+  type StreamedEvent,
+} from '../../contract/event-stream.ts';
+import type { Clock } from '../../time/clock.ts';
+import type { EventStreams } from '../store/event-stream.ts';
+import { Wake } from '../wake.ts';
+import type { ChangeSignal } from './changes.ts';
+
+/** A look that finds nothing new for this long begins again. */
+const LOOK_MS = 20_000;
+const RETRY_MS = 1_000;
+const PAGE_EVENTS = 500;
+/** The end of the last place: a look from there finds no event, and answers how far the database is. */
+const START: EventPlace = { tx: 0n, id: 0n };
+
+/** Consecutive events, from one place to another. */
+interface Newest {
+  readonly from: EventPlace;
+  readonly to: EventPlace;
+  readonly events: readonly StreamedEvent[];
+}
+
+const matches = (event: StreamedEvent, { user_id, session_id, kind }: EventStreamQuery): boolean =>
+  (user_id === undefined || event.user_id === user_id) &&
+  (session_id === undefined || event.session_id === session_id) &&
+  (kind === undefined || kind.includes(event.kind));
+
+export interface EventTailOptions {
+  readonly eventStreams: EventStreams;
+  readonly changes: ChangeSignal;
+  readonly clock: Clock;
+  /** Called when the database cannot be read; it is tried again. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** The newest events of all sessions: one look at the database for all who follow them, and none while no one does. */
+export class EventTail {
+  readonly #options: EventTailOptions;
+  readonly #moved = new Wake();
+  #newest: Newest | undefined;
+  #readers = 0;
+  #running = false;
+
+  constructor(options: EventTailOptions) {
+    this.#options = options;
+  }
+
+  /** The place after all events that there are. */
+  end(): Promise<EventPlace> {
+    return this.check(START);
+  }
+
+  /** Throws `invalid_request` for a place that the database has not reached. */
+  async check(place: EventPlace): Promise<EventPlace> {
+    return (await this.#options.eventStreams.after(place, {}, 0)).end;
+  }
+
+  /**
+   * Pages of events from a place on, as they come, until the signal aborts. A reader that is behind reads the database itself, as fast as
+   * it takes pages: nothing is kept for it.
+   */
+  async *follow(
+    from: EventPlace,
+    filter: EventStreamQuery,
+    signal: AbortSignal,
+  ): AsyncGenerator<readonly StreamedEvent[], void> {
+    const { eventStreams, clock } = this.#options;
+    this.#readers += 1;
+    if (!this.#running) void this.#run();
+    try {
+      let place = from;
+      while (!signal.aborted) {
+        const { kicks } = this.#moved;
+        const newest = this.#newest;
+        if (newest === undefined || comparePlaces(place, newest.to) >= 0) {
+          await this.#moved.wait(kicks, LOOK_MS, clock, signal);
+          continue;
+        }
+        const isBehind = comparePlaces(place, newest.from) < 0;
+        const passed = place;
+        const { events, end } = isBehind
+          ? await eventStreams.after(place, filter, PAGE_EVENTS)
+          : {
+              events: newest.events.filter(
+                event => comparePlaces(readPlace(event.id), passed) > 0 && matches(event, filter),
+              ),
+              end: newest.to,
+            };
+        place = end;
+        if (events.length > 0) yield events;
+      }
+    } finally {
+      this.#readers -= 1;
+    }
+  }
+
+  async #run(): Promise<void> {
+    const { changes, clock, onError } = this.#options;
+    this.#running = true;
+    while (this.#readers > 0)
+      try {
+        this.#newest ??= await this.#begin();
+        this.#moved.kick();
+        await changes.until(
+          () => this.#look(),
+          found => found || this.#readers === 0,
+          LOOK_MS,
+        );
+      } catch (error) {
+        onError(error);
+        await clock.sleep(RETRY_MS, new AbortController().signal, true);
+      }
+    this.#newest = undefined;
+    this.#running = false;
+  }
+
+  async #begin(): Promise<Newest> {
+    const place = await this.end();
+    return { from: place, to: place, events: [] };
+  }
+
+  /** Whether there are events that no one has read yet. */
+  async #look(): Promise<boolean> {
+    const last = this.#newest ?? (await this.#begin());
+    const { events, end } = await this.#options.eventStreams.after(last.to, {}, PAGE_EVENTS);
+    this.#newest = events.length > 0 ? { from: last.to, to: end, events } : { ...last, to: end };
+    return events.length > 0;
+  }
+}
