@@ -49,7 +49,7 @@ import { sqlUserActions } from './store/user-actions.ts';
 
 /** A controller that listens and whose loops run. */
 export interface Controller {
-  /** What a scrape reads. */
+  /** The metrics that a scrape reads. */
   readMetrics(): Promise<MetricFamily[]>;
   /** e.g. `http://127.0.0.1:8080`. */
   url: string;

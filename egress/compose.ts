@@ -21,7 +21,7 @@ import { upstreamDialer } from './upstream.ts';
 export interface RunningEgress extends EgressReady {
   /** Refuses new work, gives open connections the grace period to end, and reports pending denials. */
   stop(): Promise<void>;
-  /** What a scrape reads. */
+  /** The metrics that a scrape reads. */
   readMetrics(): Promise<MetricFamily[]>;
 }
 

@@ -16,7 +16,7 @@ export interface MetricFamily {
 interface MetricSample {
   readonly value: number;
   readonly labels: Readonly<Record<string, string | number | undefined>>;
-  /** Of a histogram: the name with `_bucket`, `_sum` or `_count`. */
+  /** In a histogram the name with `_bucket`, `_sum` or `_count`. */
   readonly metricName?: string;
 }
 

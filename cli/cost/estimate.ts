@@ -31,7 +31,7 @@ export interface CostEstimate {
   readonly lines: readonly CostLine[];
   readonly usd_month: number;
   readonly usd_session_hour: number;
-  /** Of the browser nodes alone, without their disks. */
+  /** The share of the browser nodes, without their disks. */
   readonly usd_session_hour_of_nodes: number;
   /** Settings that must grow before the deployment holds this many sessions. */
   readonly limits: readonly string[];
