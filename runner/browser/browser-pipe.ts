@@ -5,6 +5,7 @@ import { OmicronError } from '../../contract/problem.ts';
 import type { EndRecord } from './browser-end.ts';
 import type { EventGate } from './event-gate.ts';
 import { injectedScript } from './injected-script.ts';
+import type { WindowPictures } from './window-pictures.ts';
 
 /** Node publishes every child process there: <https://nodejs.org/api/diagnostics_channel.html#process>. */
 const SPAWNED = 'child_process';
@@ -15,13 +16,14 @@ const READ = 4;
 const END = '\0';
 
 /**
- * Runs `launch`, puts the gate on the pipe by which Playwright reads from the browser that it started, and has the browser
- * keep Playwright's script. Throws `runner_start_failed` where Playwright holds its pipe in another way: the browser is not
+ * Runs `launch`, puts the gate on the pipe by which Playwright reads from the browser that it started, has the browser
+ * keep Playwright's script, and its pictures taken by `pictures`. Throws `runner_start_failed` where Playwright holds its pipe in another way: the browser is not
  * driven without the gate.
  */
 export async function launchGated<T>(
   executable: string,
   gate: EventGate,
+  pictures: WindowPictures,
   onExit: EndRecord['onExit'],
   launch: () => Promise<T>,
 ): Promise<T> {
@@ -44,7 +46,7 @@ export async function launchGated<T>(
         }
         const whole = message + chunk.slice(0, -1);
         message = '';
-        return write(script.send(whole) + END);
+        return write(pictures.send(script.send(whole)) + END);
       };
       pipe = { read, write };
     });
@@ -59,9 +61,12 @@ export async function launchGated<T>(
   read.removeAllListeners('data');
   read.on('data', (chunk: Buffer) =>
     gate.read(chunk, message => {
-      const received = script.receive(message);
-      if (received.send !== undefined) write(received.send + END);
-      if (received.pass) pass.call(read, message);
+      for (const part of [pictures, script]) {
+        const received = part.receive(message);
+        if (received.send !== undefined) write(received.send + END);
+        if (!received.pass) return;
+      }
+      pass.call(read, message);
     }),
   );
   return launched;

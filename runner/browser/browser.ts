@@ -26,6 +26,7 @@ import { type BrowserLimits, browserLimits, DEFAULT_LIMITS } from './limits.ts';
 import { type MemoryVerdict, watchMemory } from './memory-watch.ts';
 import { browserPause, type Pause } from './pause.ts';
 import { type RunnerMemoryOptions, watchRunnerMemory } from './runner-memory.ts';
+import { hasTabWindows, windowPictures } from './window-pictures.ts';
 
 /** A browser that does not answer the version request in this time hangs. */
 const PROTOCOL_MS = 1_500;
@@ -143,15 +144,16 @@ export async function launchBrowser(options: BrowserOptions): Promise<RunnerBrow
     if (browser === null) throw new Error('the context has no browser');
     return { browser, context };
   };
-  const { browser, context: kept } = await launchGated(launcher.executable, traffic.gate, record.onExit, launch).catch(
-    async (cause: unknown) => {
-      // Its last lines may arrive after its end.
-      await delay(100);
-      launcher.close();
-      throw launchError(cause, launcher.lastLines(), options.sandbox);
-    },
-  );
+  const pictures = windowPictures();
+  const launched = launchGated(launcher.executable, traffic.gate, pictures, record.onExit, launch);
+  const { browser, context: kept } = await launched.catch(async (cause: unknown) => {
+    // Its last lines may arrive after its end.
+    await delay(100);
+    launcher.close();
+    throw launchError(cause, launcher.lastLines(), options.sandbox);
+  });
   launcher.started();
+  if (hasTabWindows((await versionOf(browser)).product)) pictures.start();
   const { promise: gone, resolve } = Promise.withResolvers<void>();
   browser.once('disconnected', () => resolve());
   let context = kept ?? (await contextOf(browser, start));
@@ -204,12 +206,14 @@ export async function contextOf(browser: Browser, options: BrowserContextOptions
   return context;
 }
 
-export async function userAgentOf(browser: Browser): Promise<string> {
+async function versionOf(browser: Browser): Promise<Record<'userAgent' | 'product', string>> {
   const session = await browser.newBrowserCDPSession();
-  const { userAgent } = await session.send('Browser.getVersion');
+  const version = await session.send('Browser.getVersion');
   await session.detach();
-  return userAgent;
+  return version;
 }
+
+export const userAgentOf = async (browser: Browser): Promise<string> => (await versionOf(browser)).userAgent;
 
 const PAUSED = { ok: true, detail: 'paused; it was there before' };
 

@@ -60,7 +60,7 @@ const RESERVED_BYTES = 384 * 1024 * 1024;
 const DISABLED_FEATURES = [
   // Builds a new frame for each document of a site, at a quarter of a navigation's time (ADR 0078); one of another site gets a new one without it too.
   'RenderDocument',
-  // Playwright enables it. With it Chromium's main process crashes when a renderer dies under a picture: docs/upstream/screenshot-crash.md.
+  // Playwright enables it. Under pictures of the surface more renderers that die crash Chromium with it: docs/upstream/screenshot-crash.md.
   'CDPScreenshotNewSurface',
   // Opens sockets for mDNS and sends queries beside the proxy. It hides addresses of this host in WebRTC's candidates, of which there are none.
   'WebRtcHideLocalIpsWithMdns',

@@ -27,7 +27,7 @@ export const UNIT = [
   'test/policies/!(crossguard).test.ts',
   'test/process/*.test.ts',
   'test/runner/{runner-logs,settings}.test.ts',
-  'test/runner/browser/!(forwarder-users|injected-script).test.ts',
+  'test/runner/browser/!(forwarder-users|injected-script|window-pictures).test.ts',
   'test/runner/calls/!(browser-work).test.ts',
   'test/runner/credentials/*.test.ts',
   'test/runner/capture/{guarded-frames,mask}.test.ts',
