@@ -2,14 +2,17 @@ import { type AssignAnswer, type Assignment, assignmentClaims } from '../contrac
 import { AUDIENCES } from '../contract/names.ts';
 import { pageOptions } from '../contract/page-options.ts';
 import { OmicronError } from '../contract/problem.ts';
+import type { ProfileContent } from '../contract/profile.ts';
 import { verifyControllerToken } from '../contract/tokens.ts';
+import { loginOrigins } from './credentials/login-origins.ts';
 import { type ServedLease, serveLease } from './lease/lease.ts';
 import type { LeaseOptions } from './lease/options.ts';
 import { type Redeemed, redeemAssignment } from './lease/redeem.ts';
 import type { OwnState } from './own-state.ts';
+import { secretsHeld } from './profile/held-secrets.ts';
 import { type OpenProfile, openProfile, type ProfileOptions } from './profile/lease-profile.ts';
 import { restore } from './profile/light-profile.ts';
-import { redactor } from './reporting/redact.ts';
+import { redactorBeforeFill } from './reporting/redact.ts';
 import type { RunnerDependencies } from './runner-dependencies.ts';
 import { type LongTexts, longTexts } from './text-thread/long-texts.ts';
 
@@ -126,7 +129,7 @@ async function prepareLease(
   const adapting = Object.keys(page).length === 0 ? undefined : own.adapt(page);
   const [redeemed] = await Promise.all([redeemAssignment(controller, token, signal, clock), adapting]);
   state.hibernates = redeemed.hibernates;
-  const leaseRedactor = redactor(redeemed.secrets);
+  const leaseRedactor = redactorBeforeFill(redeemed.secrets);
   const texts = longTexts(leaseRedactor);
   state.conceal = leaseRedactor.redact;
   const { browser } = own;
@@ -141,12 +144,18 @@ async function prepareLease(
 async function openLeaseProfile(
   { controller, clock, log, ...options }: RunnerDependencies & Pick<ProfileOptions, 'browser' | 'restart'>,
   { options: { profile } }: Assignment,
-  { leaseToken, secrets }: Redeemed,
+  { leaseToken, secrets, sites, policy }: Redeemed,
   texts: LongTexts,
   signal: AbortSignal,
 ): Promise<OpenProfile | undefined> {
   if (profile === undefined) return undefined;
   const info = (message: string, details: Record<string, unknown>) => log.info(details, message);
   const holdsEach = Object.keys(secrets).length === 0 ? undefined : texts.holdsEach;
-  return openProfile({ ...options, profile, controller, leaseToken, holdsEach, clock, info }, signal);
+  const { insecureLoginOrigins: insecureOrigins } = options.settings;
+  const origins = loginOrigins({ sites, policy: () => policy, insecureOrigins });
+  const held = (content: ProfileContent) => secretsHeld(content, { secrets, sites, origins });
+  return openProfile(
+    { ...options, profile, controller, leaseToken, holdsEach, secretsHeld: held, clock, info },
+    signal,
+  );
 }

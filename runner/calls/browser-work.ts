@@ -67,10 +67,12 @@ export interface BrowserWork {
   /** Makes tools act on the tab at this index. */
   selectTab(index: number, signal: AbortSignal): Promise<CallToolResult>;
   /**
-   * From now on Playwright MCP takes these values out of what it writes, and `conceal` out of what is cut. It is never
-   * asked to type one. While `isGuarding`, a page may hold one in pieces: then nothing tells of one element alone.
+   * From now on `conceal` takes secrets out of what is cut, and Playwright MCP is asked to type none of these names.
+   * While `isGuarding`, a page may hold a value in pieces: then nothing tells of one element alone.
    */
-  setSecrets(secrets: Readonly<Record<string, string>>, conceal: Conceal, isGuarding: () => boolean): void;
+  setSecrets(names: readonly string[], conceal: Conceal, isGuarding: () => boolean): void;
+  /** From now on Playwright MCP takes this value out of what it writes. */
+  addSecret(name: string, value: string): void;
   /** Tabs that were closed and downloads that were cancelled because they took too much. */
   readonly incidents: Incidents;
   /** From here files are uploaded: Playwright MCP and the browser's user read what lies there. */
@@ -141,8 +143,9 @@ export async function browserWork({ browser, guard, filesDir }: BrowserWorkOptio
       turn(signal, () =>
         bounds.bounded('The selection of a tab', SELECT_SECONDS, signal, () => selectTab(connection, index, signal)),
       ),
-    setSecrets(secrets, concealWith, guarding) {
-      connection.setSecrets(secrets);
+    addSecret: connection.addSecret,
+    setSecrets(names, concealWith, guarding) {
+      connection.setSecretNames(names);
       conceal = concealWith;
       isGuarding = guarding;
     },

@@ -8,6 +8,7 @@ import type { EventQueue } from '../reporting/events.ts';
 import type { LeaseClock } from '../reporting/lease-clock.ts';
 import type { Redact } from '../reporting/redact.ts';
 import type { FilledFields } from '../secrecy/filled-fields.ts';
+import type { OwnSites } from '../secrecy/own-sites.ts';
 import type { SecrecyRules } from '../secrecy/rules.ts';
 import type { LongTexts } from '../text-thread/long-texts.ts';
 import type { ToolLease } from '../tools/tool-lease.ts';
@@ -29,6 +30,7 @@ export interface CallLease {
   readonly policy: ToolPolicy;
   readonly rules: SecrecyRules;
   readonly fields: FilledFields;
+  readonly own: OwnSites;
   readonly redact: Redact;
   readonly texts: LongTexts;
   readonly live: LiveView;

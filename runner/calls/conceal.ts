@@ -15,12 +15,14 @@ export const UNTRUSTED = { 'omicron.dev/untrusted': true } as const;
  * left to `fit`, which conceals more of them than it shows: a secret that is cut through would not be found.
  */
 export const conceal =
-  ({ fields, texts }: Pick<CallLease, 'fields' | 'texts'>): Stage =>
+  ({ fields, texts, own }: Pick<CallLease, 'fields' | 'texts' | 'own'>): Stage =>
   async (call, next) => {
     const before = await fields.texts();
+    own.names(); // what is shown now may be told of, whatever the call leads to
     const result = await next();
     const held = new Map([...before, ...(await fields.texts())]);
-    call.conceal = async text => texts.redact(maskFields(text, held));
+    const words = own.answered();
+    call.conceal = async text => texts.redact(maskFields(text, held), words);
     return concealResult(result, call.conceal);
   };
 

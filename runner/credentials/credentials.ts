@@ -63,6 +63,8 @@ export interface CredentialsOptions {
   readonly secrets: Readonly<Record<string, string>>;
   readonly sites: readonly Site[];
   readonly origins: LoginOrigins;
+  /** Told the name of each value before a page, or the browser for its site, is given it. */
+  readonly onGiven: (name: string) => void;
   /** The current TOTP code; rejects when there is none. */
   readonly code: (site: string, signal: AbortSignal) => Promise<string>;
   /** Runs work that no frame of the recording shows. */
@@ -103,6 +105,7 @@ export function credentials({
   secrets,
   sites,
   origins,
+  onGiven,
   code,
   withoutPictures,
   pictures,
@@ -132,6 +135,7 @@ export function credentials({
     const value = kind === 'code' ? await code(site.site, signal).catch(() => undefined) : secrets[name];
     if (value === undefined) return refusal('no_credential', `There is no value for ${name} now.`);
     return withoutPictures(async () => {
+      onGiven(name);
       await pictures.filled(frame, value, kind, () => fields.textOf(field));
       // Once more, right before typing. From here on the field's own document is held: if it goes, so does the call.
       const now = signal.aborted ? PAGE_CHANGED : refusedFrames(site, frame);
@@ -155,7 +159,7 @@ export function credentials({
       const found = origins.siteFor(originOf(url), undefined);
       return found.found ? [nameOf(found.site, 'username'), nameOf(found.site, 'password')] : undefined;
     },
-    httpLogin: url => httpLogin(url, byName, { secrets, origins }),
+    httpLogin: url => httpLogin(url, byName, { secrets, origins, onGiven }),
     async refresh(page, targets) {
       if (!(await loadedAnew(page, documents, targets))) return SCRIPTED;
       await before.learn();
@@ -201,7 +205,7 @@ export function credentials({
 function httpLogin(
   url: string,
   byName: ReadonlyMap<string, Secret>,
-  { secrets, origins }: Pick<CredentialsOptions, 'secrets' | 'origins'>,
+  { secrets, origins, onGiven }: Pick<CredentialsOptions, 'secrets' | 'origins' | 'onGiven'>,
 ): HttpLogin | FillRefusal | undefined {
   const address = URL.parse(url);
   if (address === null) return undefined;
@@ -218,6 +222,8 @@ function httpLogin(
   const values = { username: secrets[user], password: secrets[word] };
   if (values.username === undefined || values.password === undefined)
     return refusal('no_credential', `There is no value for ${user} and ${word} now.`);
+  onGiven(user);
+  onGiven(word);
   return { origin: address.origin, username: values.username, password: values.password };
 }
 

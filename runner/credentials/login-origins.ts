@@ -16,6 +16,8 @@ export interface LoginOrigins {
   siteFor(origin: string, wanted: string | undefined): SiteFound;
   /** Whether it may be filled anywhere, as the policy is now: an agent need not know of one that may not. */
   isFilledSomewhere(site: Site): boolean;
+  /** The registrable domains, else hosts, of places where it may be filled. */
+  domains(site: Site): string[];
 }
 
 export interface LoginOriginsOptions {
@@ -33,12 +35,17 @@ export function loginOrigins({ sites, policy, insecureOrigins }: LoginOriginsOpt
       return { allowed: true, reason: 'the deployment allows this origin' };
     return decideCredential(layers, site, origin, targets, known);
   };
+  const targetsOf = ({ site, targets, known }: Site): string[] => {
+    const layers = policy().layers.map(({ layer, policy: { credentials } }) => ({ layer, credentials }));
+    return credentialTargets(layers, site, targets, known).targets;
+  };
   return {
     decide,
-    isFilledSomewhere({ site, targets, known }) {
-      const layers = policy().layers.map(({ layer, policy: { credentials } }) => ({ layer, credentials }));
-      return insecureOrigins.length > 0 || credentialTargets(layers, site, targets, known).targets.length > 0;
-    },
+    isFilledSomewhere: site => insecureOrigins.length > 0 || targetsOf(site).length > 0,
+    domains: site =>
+      [...insecureOrigins, ...targetsOf(site)].map(target =>
+        target.includes('://') ? siteDomain(target) : domainOf(target),
+      ),
     siteFor(origin, wanted) {
       const known = wanted === undefined ? sites : sites.filter(({ site }) => site === wanted);
       const allowed = known.filter(site => decide(site, origin).allowed);

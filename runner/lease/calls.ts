@@ -60,6 +60,7 @@ export function leaseCalls(options: LeaseOptions, parts: CallParts): LeaseCalls 
       requestAt: (page, index) => upstreamTabOf(page)._requests[index - 1],
     }),
     fields,
+    own: parts.own,
     redact: redactor.redact,
     texts: options.texts,
     live: parts.live,

@@ -75,7 +75,7 @@ export function serveLease(options: LeaseOptions): ServedLease {
   const hibernating = leaseHibernation(options, reports, secrets.documents);
   const parts = { ...reports, ...secrets, ...content, recording, saveProfile, hibernation: hibernating };
   const calls = leaseCalls(options, parts);
-  work.setSecrets(redeemed.secrets, secrets.conceal, secrets.documents.isGuarding);
+  work.setSecrets(Object.keys(redeemed.secrets), secrets.conceal, secrets.documents.isGuarding);
   work.incidents.listen(({ kind, url, why }) =>
     events.add(kind, { url: redactJson(url, redactor.redact), reason: redactJson(why, redactor.redact) }),
   );

@@ -1,3 +1,4 @@
+import { secretNames } from '../../contract/secrets.ts';
 import type { CertificateFor } from '../browser/egress-forwarder.ts';
 import type { Conceal } from '../budget/cut.ts';
 import type { Captures } from '../capture/captures.ts';
@@ -8,6 +9,7 @@ import { type BeforeFill, beforeFill } from '../secrecy/before-fill.ts';
 import { type Documents, trackDocuments } from '../secrecy/documents.ts';
 import { type FilledFields, filledFields } from '../secrecy/filled-fields.ts';
 import { maskFields } from '../secrecy/mask-fields.ts';
+import { type OwnSites, ownSites } from '../secrecy/own-sites.ts';
 import type { Pictures } from '../secrecy/pictures.ts';
 import type { LeaseOptions } from './options.ts';
 import type { LeaseReports } from './reports.ts';
@@ -20,6 +22,7 @@ export interface LeaseSecrets {
   readonly credentials: Credentials;
   /** The client certificate that the browser shows to an https origin, as the policy is now. */
   readonly certificateFor: CertificateFor;
+  readonly own: OwnSites;
   /** Takes secrets, and what fields with secrets hold, out of a text. */
   readonly conceal: Conceal;
   readonly pictures: Pictures;
@@ -39,8 +42,15 @@ export function leaseSecrets(
   const codes = totpCodes(mint, clock, (code, isSecret) => add('TOTP', code, 'code', isSecret));
   const documents = trackDocuments(context, texts.holds);
   const before = beforeFill(context, documents.isTainted);
+  const give = (name: string): void => {
+    redactor.give(name);
+    options.work.addSecret(name, secrets[name] ?? '');
+  };
   // A site may have stored a password in what was restored.
-  if (options.profile?.isTainted === true || options.restored?.tainted === true) documents.guard();
+  const brought = options.restored?.tainted === true ? Object.keys(secrets) : (options.profile?.secretsHeld ?? []);
+  if (brought.length > 0) documents.guard();
+  brought.forEach(give);
+  const own = ownSites({ context, sites, origins, namesOf: ({ site }) => secretNames(site) });
   const fields = filledFields({ holdsSecret: texts.holds, onEdited: (name, text) => add(name, text, 'edited') });
   return {
     documents,
@@ -52,6 +62,7 @@ export function leaseSecrets(
       secrets,
       sites,
       origins,
+      onGiven: give,
       code: codes.now,
       withoutPictures: captures.withoutPictures,
       pictures,
@@ -59,6 +70,7 @@ export function leaseSecrets(
       fields,
       before,
     }),
-    conceal: async text => texts.redact(maskFields(text, await fields.texts())),
+    own,
+    conceal: async text => texts.redact(maskFields(text, await fields.texts()), own.names()),
   };
 }

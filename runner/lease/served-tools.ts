@@ -17,6 +17,8 @@ import type { CallParts, LeaseCalls } from './calls.ts';
 import { instructions } from './instructions.ts';
 import type { LeaseOptions } from './options.ts';
 
+/** A site that offered the file may have named it after a guess. */
+const NO_WORDS = (): boolean => false;
 /** No tool has a longer name. */
 const NAME_CHARACTERS_MAX = 128;
 const URI_CHARACTERS_MAX = 128;
@@ -44,7 +46,7 @@ export function servedTools(options: LeaseOptions, parts: CallParts, calls: Leas
     },
     listResources: showsApps => [
       ...(opensApp(showsApps) ? [APP_RESOURCE] : []),
-      ...resources.list().map(file => ({ ...file, name: redactor.redact(file.name) })),
+      ...resources.list().map(file => ({ ...file, name: redactor.redact(file.name, NO_WORDS) })),
     ],
     async readResource(uri, caller) {
       if (uri !== APP_URI) return readFileResource(options, parts, calls, uri, caller);

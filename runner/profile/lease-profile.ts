@@ -12,8 +12,8 @@ import type { Saved } from './profile-browser.ts';
 
 /** The profile of a lease, restored; saves run one after the other. */
 export interface OpenProfile {
-  /** Whether what was restored holds a password: a site of an earlier lease may have stored it. */
-  readonly isTainted: boolean;
+  /** Names of the secrets that what was restored may hold: a site of an earlier lease may have stored them. */
+  readonly secretsHeld: readonly string[];
   /** Domains whose login had expired when the lease began. */
   readonly expired: readonly string[];
   /** To be opened; undefined: the lease asked for none, or none were saved. */
@@ -36,6 +36,8 @@ export interface ProfileOptions extends CompleteOptions {
   >;
   /** Whether each text holds a password of the lease; undefined: the lease has none. */
   readonly holdsEach: HoldsEach | undefined;
+  /** Names of the secrets that it brings. */
+  readonly secretsHeld: (content: ProfileContent) => Promise<string[]>;
   readonly clock: Clock;
 }
 
@@ -90,7 +92,7 @@ export async function openProfile(options: ProfileOptions, signal: AbortSignal):
   };
 
   return {
-    isTainted: opened.content !== null && holdsEach !== undefined && (await mayHold(opened.content, holdsEach)),
+    secretsHeld: opened.content === null ? [] : await options.secretsHeld(opened.content),
     tabs: profile.tabs ? opened.content?.tabs : undefined,
     expired: opened.content === null ? [] : expiredLogins(opened.content.state, Date.now()),
     async save(signal) {
@@ -115,16 +117,6 @@ export async function openProfile(options: ProfileOptions, signal: AbortSignal):
 }
 
 const HOLD_NOTHING: HoldsEach = async texts => texts.map(() => false);
-
-/** A longer one is not searched: it may hold anything. */
-const CHARACTERS_MAX = 4_000_000;
-
-/** The browser's own files are not searched either. */
-async function mayHold({ state, files, tabs }: ProfileContent, holdsEach: HoldsEach): Promise<boolean> {
-  if (files !== null) return true;
-  const text = JSON.stringify({ state, tabs });
-  return text.length > CHARACTERS_MAX || (await holdsEach([text])).includes(true);
-}
 
 /** A busy page may keep Playwright waiting; the profile is not worth the runner's end. */
 function abandonAt<T>(work: Promise<T>, bound: AbortSignal): Promise<T> {

@@ -13,16 +13,22 @@ export type Redact = (text: string) => string;
 export interface Redactor {
   /**
    * The text with every secret replaced by `<secret>NAME</secret>`: whole or more than half of it, in any spelling that
-   * a program can undo. Texts of more than four million characters are cut there.
+   * a program can undo. Of values that no page was given, those that `isWord` names are replaced where one stands as a
+   * word of its own; all are unless it is told. Texts of more than four million characters are cut there.
    */
-  readonly redact: Redact;
-  /** Whether a text holds a password or more than half of one, or a code. */
+  redact(text: string, isWord?: IsWord): string;
+  /** Whether a text holds a password that a page was given, or more than half of it, or a code. */
   holds(text: string): boolean;
   /** From now on this value is searched for too, as long as `isCurrent` says so. */
   add(name: string, value: string, kind: SecretValueKind, isCurrent?: () => boolean): void;
+  /** From now on the value of this name may be anywhere: a page is given it. */
+  give(name: string): void;
   /** All values with which another redactor finds now what this one does. */
   values(): SecretValue[];
 }
+
+/** Whether the value of this name is replaced where it is a word of its own, though no page was given it. */
+export type IsWord = (name: string) => boolean;
 
 /** One value of a lease, as it was added. */
 export interface SecretValue {
@@ -30,6 +36,7 @@ export interface SecretValue {
   readonly value: string;
   readonly kind: SecretValueKind;
   readonly isCurrent: boolean;
+  readonly isGiven: boolean;
 }
 
 interface Searched {
@@ -38,6 +45,8 @@ interface Searched {
   readonly kind: SecretValueKind;
   readonly needles: ReturnType<typeof needlesOf>;
   readonly isCurrent: () => boolean;
+  /** A page was given it. */
+  isGiven: boolean;
 }
 
 /** A value that was found, with its parts: between them stands something else. */
@@ -52,41 +61,66 @@ const RECENT_MAX = 2;
 /** The names and addresses of a result take no page's place, and what is longer takes too much memory. */
 const RECENT_CHARACTERS = { min: 1_000, max: 200_000 };
 
-/** `secrets`: values by their names, `SITE_USERNAME` and `SITE_PASSWORD`. */
+/** `secrets`: values by their names, `SITE_USERNAME` and `SITE_PASSWORD`; each is searched for as if a page was given it. */
 export function redactor(secrets: Readonly<Record<string, string>>): Redactor {
-  const all: Searched[] = [];
-  const names = new Set<string>();
-  const add: Redactor['add'] = (name, value, kind, isCurrent = () => true) => {
-    names.add(name);
-    all.push({ name, value, kind, needles: needlesOf(name, value, kind), isCurrent });
-  };
-  for (const [name, value] of Object.entries(secrets))
-    add(name, value, name.endsWith('_USERNAME') ? 'username' : 'password');
+  return redactorOf(
+    Object.entries(secrets).map(([name, value]) => ({
+      ...{ name, value, kind: kindOfName(name), isCurrent: true, isGiven: true },
+    })),
+  );
+}
 
-  const current = (): Searched[] => all.filter(({ isCurrent }) => isCurrent());
+/** As `redactor`, of values of which no page was given any yet. */
+export function redactorBeforeFill(secrets: Readonly<Record<string, string>>): Redactor {
+  return redactorOf(
+    Object.entries(secrets).map(([name, value]) => ({
+      ...{ name, value, kind: kindOfName(name), isCurrent: true, isGiven: false },
+    })),
+  );
+}
+
+const kindOfName = (name: string): SecretValueKind => (name.endsWith('_USERNAME') ? 'username' : 'password');
+
+export function redactorOf(values: readonly SecretValue[]): Redactor {
+  const all: Searched[] = [];
+  const put = ({ name, value, kind, isGiven }: Omit<SecretValue, 'isCurrent'>, isCurrent: () => boolean): void =>
+    void all.push({ name, value, kind, needles: needlesOf(name, value, kind), isCurrent, isGiven });
+  for (const each of values) put(each, () => each.isCurrent);
+
+  const given = (): Searched[] => all.filter(each => each.isGiven && each.isCurrent());
+  /** Names that stay readable: all, but one that a value has in it. */
+  const names = (): Set<string> =>
+    new Set(all.map(({ name }) => name).filter(name => !all.some(({ value }) => value.includes(name))));
   /** A page that has not changed is read again after each call. */
   const recent: { readonly given: string; readonly searched: readonly Searched[]; readonly safe: string }[] = [];
 
   return {
-    add,
-    values: () => all.map(({ name, value, kind, isCurrent }) => ({ name, value, kind, isCurrent: isCurrent() })),
-    redact(text) {
-      const searched = current();
+    add: (name, value, kind, isCurrent = () => true) => put({ name, value, kind, isGiven: true }, isCurrent),
+    give(name) {
+      for (const each of all) if (each.name === name) each.isGiven = true;
+    },
+    values: () =>
+      all.map(({ name, value, kind, isCurrent, isGiven }) => ({ name, value, kind, isCurrent: isCurrent(), isGiven })),
+    redact(text, isWord = () => true) {
+      const parts = given();
+      const words = all.filter(each => !each.isGiven && each.isCurrent() && isWord(each.name));
+      const searched = [...parts, ...words];
       if (searched.length === 0) return text;
-      const given = text.length > CHARACTERS_MAX ? `${text.slice(0, CHARACTERS_MAX)}...` : text;
-      const known = recent.find(each => each.given === given && isSame(each.searched, searched));
+      const read = text.length > CHARACTERS_MAX ? `${text.slice(0, CHARACTERS_MAX)}...` : text;
+      const known = recent.find(each => each.given === read && isSame(each.searched, searched));
       if (known !== undefined) return known.safe;
-      const safe = replaceHits(given, [...search(given, marksIn(given, names), searched)]);
-      if (given.length > RECENT_CHARACTERS.min && given.length <= RECENT_CHARACTERS.max)
-        recent.push({ given, searched, safe });
+      const marks = marksIn(read, names());
+      const safe = replaceHits(read, [...search(read, marks, parts), ...searchWords(read, marks, words)]);
+      if (read.length > RECENT_CHARACTERS.min && read.length <= RECENT_CHARACTERS.max)
+        recent.push({ given: read, searched, safe });
       if (recent.length > RECENT_MAX) recent.shift();
       return safe;
     },
     holds(text) {
-      const searched = current().filter(({ kind }) => kind !== 'username');
+      const searched = given().filter(({ kind }) => kind !== 'username');
       if (searched.length === 0) return false;
       // A part of a code is in every page with numbers.
-      for (const { run } of search(text, marksIn(text, names), searched))
+      for (const { run } of search(text, marksIn(text, names()), searched))
         if (run.isWhole || run.needle.kind === 'password') return true;
       return false;
     },
@@ -96,17 +130,42 @@ export function redactor(secrets: Readonly<Record<string, string>>): Redactor {
 const isSame = (one: readonly Searched[], other: readonly Searched[]): boolean =>
   one.length === other.length && one.every((each, index) => each === other[index]);
 
-/** Places where a name stands for a value already. */
+const MARK = /<secret>([A-Z0-9_]{1,200})<\/secret>|(?<![A-Za-z0-9_])[A-Z0-9_]{1,200}(?![A-Za-z0-9_])/g;
+
+/** Places where a name stands: for a value already, or by itself. */
 function marksIn(text: string, names: ReadonlySet<string>): [number, number][] {
-  return [...text.matchAll(/<secret>([A-Z0-9_]{1,200})<\/secret>/g)]
-    .filter(([, name = '']) => names.has(name))
+  return [...text.matchAll(MARK)]
+    .filter(([mark, name = mark]) => names.has(name))
     .map(({ 0: mark, index }) => [index, index + mark.length]);
+}
+
+const WORD_END = /[\p{L}\p{N}\p{M}_]$/u;
+const WORD_START = /^[\p{L}\p{N}\p{M}_]/u;
+/** As many characters as a letter takes. */
+const LETTER_UNITS = 2;
+
+/** Whole values that stand as words of their own, in each reading of the text. */
+function* searchWords(text: string, marks: readonly [number, number][], words: readonly Searched[]): Generator<Hit> {
+  if (words.length === 0) return;
+  for (const view of decodedReadings(plainView(text, marks)))
+    for (const { value, needles } of words) {
+      const [needle] = needles.exact;
+      if (needle === undefined) continue;
+      for (let start = view.text.indexOf(value); start !== -1; start = view.text.indexOf(value, start + 1)) {
+        const end = start + value.length;
+        const before = view.text.slice(Math.max(0, start - LETTER_UNITS), start);
+        const after = view.text.slice(end, end + LETTER_UNITS);
+        if (WORD_END.test(before) || WORD_START.test(after)) continue;
+        yield { run: { needle, start, end, isWhole: true }, parts: findSpans(view, start, end) };
+      }
+    }
 }
 
 /** An encoder in an encoder. */
 const ENCODINGS_MAX = 3;
 
 function* search(text: string, marks: readonly [number, number][], searched: readonly Searched[]): Generator<Hit> {
+  if (searched.length === 0) return;
   const plain = plainView(text, marks);
   const runs = function* (view: TextView, which: keyof Searched['needles']): Generator<NeedleRun> {
     for (const { needles } of searched) for (const needle of needles[which]) yield* hitsIn(view, needle);

@@ -1,20 +1,16 @@
 import { type FitBounds, fitTexts, type SafeText } from '../budget/fit.ts';
-import { redactor, type SecretValue } from '../reporting/redact.ts';
+import { type Redactor, redactorOf, type SecretValue } from '../reporting/redact.ts';
 import { findInOutline, matcherOf, type Pattern } from '../snapshot/find.ts';
 import { foldText } from '../snapshot/fold-text.ts';
 import { type LayoutOptions, layout } from '../snapshot/layout.ts';
 import { type Outline, outlineOf } from '../snapshot/outline.ts';
 
-let known: { readonly key: string; readonly redactor: ReturnType<typeof redactor> } | undefined;
+let known: { readonly key: string; readonly redactor: Redactor } | undefined;
 
 /** Spelling a secret in every way takes milliseconds: they rarely change. */
-function redactorOf(values: readonly SecretValue[]) {
+function redactorFor(values: readonly SecretValue[]): Redactor {
   const key = JSON.stringify(values);
-  if (known?.key !== key) {
-    const made = redactor({});
-    for (const { name, value, kind, isCurrent } of values) made.add(name, value, kind, () => isCurrent);
-    known = { key, redactor: made };
-  }
+  if (known?.key !== key) known = { key, redactor: redactorOf(values) };
   return known.redactor;
 }
 
@@ -30,11 +26,18 @@ export const JOBS = {
     const at = matcherOf(pattern);
     return texts.map(text => at(text) >= 0 || at(foldText(text)) >= 0);
   },
-  redact: ({ text, values }: { text: string; values: readonly SecretValue[] }): string =>
-    redactorOf(values).redact(text),
+  redact: ({
+    text,
+    values,
+    words,
+  }: {
+    text: string;
+    values: readonly SecretValue[];
+    words: readonly string[];
+  }): string => redactorFor(values).redact(text, name => words.includes(name)),
   /** Whether each text holds a secret. */
   holds({ texts, values }: { texts: readonly string[]; values: readonly SecretValue[] }): boolean[] {
-    return texts.map(text => redactorOf(values).holds(text));
+    return texts.map(text => redactorFor(values).holds(text));
   },
   fit: ({ texts, bounds }: { texts: readonly SafeText[]; bounds: FitBounds }): string[] => fitTexts(texts, bounds),
 };

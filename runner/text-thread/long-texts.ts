@@ -4,8 +4,8 @@ import { textThread } from './text-thread.ts';
 
 /** Work on texts of any length, as pages make them: a long one does not hold the runner's thread. */
 export interface LongTexts {
-  /** As the redactor's. */
-  redact(text: string): Promise<string>;
+  /** As the redactor's; `words`: the names that `isWord` is true of. */
+  redact(text: string, words: readonly string[]): Promise<string>;
   holds(text: string, signal?: AbortSignal): Promise<boolean>;
   holdsEach(texts: readonly string[]): Promise<boolean[]>;
   fit(texts: readonly SafeText[], bounds: FitBounds): Promise<string[]>;
@@ -27,9 +27,11 @@ export function longTexts(redactor: Redactor): LongTexts {
   }
 
   return {
-    async redact(text) {
+    async redact(text, words) {
       const values = redactor.values();
-      return areShort([text]) || values.length === 0 ? redactor.redact(text) : thread.run('redact', { text, values });
+      return areShort([text]) || values.length === 0
+        ? redactor.redact(text, name => words.includes(name))
+        : thread.run('redact', { text, values, words });
     },
     holds: async (text, signal) => (await holdsEach([text], signal))[0] === true,
     holdsEach: texts => holdsEach(texts),

@@ -10,8 +10,10 @@ export interface PlaywrightConnection {
   readonly tools: readonly Tool[];
   /** Rejects with an SdkError when the time is over. */
   request(name: string, args: Record<string, unknown>, timeoutMs: number, signal: AbortSignal): Promise<CallToolResult>;
-  /** From now on Playwright MCP takes these values out of what it writes; it is never asked to type one. */
-  setSecrets(secrets: Readonly<Record<string, string>>): void;
+  /** These names stand for values, none of which Playwright MCP is asked to type. */
+  setSecretNames(names: readonly string[]): void;
+  /** From now on Playwright MCP takes this value out of what it writes. */
+  addSecret(name: string, value: string): void;
   /** Whether Playwright MCP would type a secret's value in place of this text. */
   isSecretName(text: string): boolean;
 }
@@ -28,6 +30,7 @@ export async function connectPlaywright(context: BrowserContext, filesDir: strin
   // Playwright MCP reads this object at each call, so secrets may come later. No prototype: `constructor` is no
   // secret.
   const secrets: Record<string, string> = Object.create(null);
+  const names = new Set<string>();
   const server = await createConnection(
     {
       capabilities: [...CAPABILITIES],
@@ -50,11 +53,17 @@ export async function connectPlaywright(context: BrowserContext, filesDir: strin
     tools,
     request: (name, args, timeoutMs, signal) =>
       client.request({ method: 'tools/call', params: { name, arguments: args } }, { signal, timeout: timeoutMs }),
-    setSecrets(given) {
-      // Longest first: upstream redacts in this order, and a value may lie inside another.
-      const sorted = Object.entries(given).sort(([, a], [, b]) => b.length - a.length);
-      for (const [name, value] of sorted) secrets[name] = value;
+    setSecretNames(given) {
+      for (const name of given) names.add(name);
     },
-    isSecretName: text => Object.hasOwn(secrets, text),
+    addSecret(name, value) {
+      // In a name it would be replaced too, and the runner takes it out of results itself.
+      if ([...names].some(each => each.includes(value))) return;
+      const all = Object.entries({ ...secrets, [name]: value });
+      for (const known of Object.keys(secrets)) delete secrets[known];
+      // Longest first: upstream redacts in this order, and a value may lie inside another.
+      for (const [each, its] of all.sort(([, a], [, b]) => b.length - a.length)) secrets[each] = its;
+    },
+    isSecretName: text => names.has(text),
   };
 }

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { BrowserSessions } from '../../client/browser-sessions.ts';
@@ -18,6 +19,8 @@ const MODULES = {
   python_mcp_1: ['langchain.agents', 'langchain_mcp_adapters.tools', 'langchain_openai', 'omicron_browser'],
   python_mcp_2: ['agents.mcp', 'fastapi', 'fastmcp', 'omicron_browser', 'uvicorn'],
 };
+/** The next call of a client that was handed the address alone. */
+const HIBERNATED = 'The lease has ended';
 const example = (...path: string[]) => join(ROOT, 'examples', ...path);
 
 describe('the examples, each as it is, with a scripted model', { timeout: 90_000 }, () => {
@@ -30,7 +33,7 @@ describe('the examples, each as it is, with a scripted model', { timeout: 90_000
   let mcp2: WarmPython;
   beforeAll(async () => {
     on = await startSiteStack(({ url }) => ({
-      settings: { [ENV.userLimit]: '9' },
+      settings: { [ENV.userLimit]: '9', [ENV.hibernate]: 'node' },
       runnerEnv: { [ENV.insecureLoginOrigins]: url },
     }));
     ({ site, sessions } = on);
@@ -117,6 +120,26 @@ describe('the examples, each as it is, with a scripted model', { timeout: 90_000
     expect(said).toContain('The lease has ended: the platform ended it. Its tabs are closed.');
   });
 
+  /** As when the node of its runner is drained. */
+  async function hibernate(conversationId: string): Promise<void> {
+    const [session] = (await sessions.list({ userId: 'ada', conversationId })).sessions;
+    const file = join(on.folder, 'runners', session?.runner_id ?? '', 'process.json');
+    process.kill(JSON.parse(await readFile(file, 'utf8')).pid, 'SIGTERM');
+    await eventually(
+      'hibernation',
+      async () => (await sessions.get(session?.session_id ?? '')).status === 'hibernated',
+    );
+  }
+
+  it.each(AGENTS)('%s: a hibernated session says what to do, and the next turn finds its login', async (name, command, file) => {
+    const conversationId = `${name}, hibernated`;
+    const turn = program(conversationId, command, file);
+    model.script = [...logIn(), ...LOOK.map(call => ({ ...call, before: () => hibernate(conversationId) }))];
+    expect(await turn('What are my orders at the bakery?')).toContain(HIBERNATED);
+    model.script = LOOK;
+    expect(await turn('And the pie?')).toContain('Welcome back, Ada');
+  });
+
   it('plain mcp', async () => {
     const look = program('mcp', python2, example('mcp', 'look.py'));
     expect(await look(site.url)).toContain('Fresh every morning');
@@ -139,12 +162,17 @@ describe('the examples, each as it is, with a scripted model', { timeout: 90_000
     await serving('fastapi', ['-m', 'uvicorn', 'app:app', '--port', String(port)], async () => {
       const chat = `http://127.0.0.1:${port}/v1/chats/api`;
       const headers = { 'x-user': 'ada', 'content-type': 'application/json' };
-      await twoTurns(async message => {
+      const turn = async (message: string) => {
         const response = await fetch(`${chat}/turns`, { method: 'POST', headers, body: JSON.stringify({ message }) });
         return response.text();
-      });
+      };
+      await twoTurns(turn);
       const found = async () => (await sessions.list({ userId: 'ada', conversationId: 'api' })).sessions;
       expect(await found()).toMatchObject([{ status: 'ready', epoch: 1 }]);
+      model.script = LOOK.map(call => ({ ...call, before: () => hibernate('api') }));
+      expect(await turn('And the cake?')).toContain(HIBERNATED);
+      model.script = LOOK;
+      expect(await turn('And the bread?')).toContain('Welcome back, Ada');
       expect((await fetch(`${chat}/browser`, { method: 'DELETE', headers })).status).toBe(204);
       expect(await found()).toMatchObject([{ status: 'ended', ended_reason: 'released' }]);
     });
