@@ -20,7 +20,7 @@ const MODULES = {
   python_mcp_2: ['agents.mcp', 'fastapi', 'fastmcp', 'omicron_browser', 'uvicorn'],
 };
 /** The next call of a client that was handed the address alone. */
-const HIBERNATED = 'The lease has ended';
+const HIBERNATED = 'Its tabs are kept, and come back with the session.';
 const example = (...path: string[]) => join(ROOT, 'examples', ...path);
 
 describe('the examples, each as it is, with a scripted model', { timeout: 90_000 }, () => {
@@ -131,14 +131,17 @@ describe('the examples, each as it is, with a scripted model', { timeout: 90_000
     );
   }
 
-  it.each(AGENTS)('%s: a hibernated session says what to do, and the next turn finds its login', async (name, command, file) => {
-    const conversationId = `${name}, hibernated`;
-    const turn = program(conversationId, command, file);
-    model.script = [...logIn(), ...LOOK.map(call => ({ ...call, before: () => hibernate(conversationId) }))];
-    expect(await turn('What are my orders at the bakery?')).toContain(HIBERNATED);
-    model.script = LOOK;
-    expect(await turn('And the pie?')).toContain('Welcome back, Ada');
-  });
+  it.each(AGENTS)(
+    '%s: a hibernated session says what to do, and the next turn finds its login',
+    async (name, command, file) => {
+      const conversationId = `${name}, hibernated`;
+      const turn = program(conversationId, command, file);
+      model.script = [...logIn(), ...LOOK.map(call => ({ ...call, before: () => hibernate(conversationId) }))];
+      expect(await turn('What are my orders at the bakery?')).toContain(HIBERNATED);
+      model.script = LOOK;
+      expect(await turn('And the pie?')).toContain('Welcome back, Ada');
+    },
+  );
 
   it('plain mcp', async () => {
     const look = program('mcp', python2, example('mcp', 'look.py'));
