@@ -37,7 +37,7 @@ export function notes(lease: NotesLease): Stage {
     if (tool.definition.effect === 'closes') await pages.beforeClosing();
     const answer = await next();
     const tab = tool.usesPage ? currentTab(context) : undefined;
-    const refusal = tab && asksForPage(call, answer) ? documents.of(tab, startMs) : undefined;
+    const refusal = tab && mayLead(call, answer) ? documents.of(tab, startMs) : undefined;
     const result = refusal === undefined ? answer : refused(refusedPage(refusal));
     const before = await notesOfPage(tool, result, lease);
     const { notes: downloaded, links } = arrivals.take();
@@ -66,11 +66,10 @@ export function notes(lease: NotesLease): Stage {
   };
 }
 
-/** Calls that go to an address, and have not failed for another reason: a refusal of the page is their failure. */
-function asksForPage(call: Call, { isError, _meta }: CallToolResult): boolean {
-  const { tool, args } = admittedOf(call);
-  const goes = tool.definition.effect === 'leaves' || typeof args.url === 'string';
-  return goes && (isError !== true || (_meta?.[CODE_META] ?? 'action_failed') === 'action_failed');
+/** Calls that may lead to a page, and have not failed for another reason: a refusal of the page is their failure. */
+function mayLead(call: Call, { isError, _meta }: CallToolResult): boolean {
+  const leads = !onlyReads(admittedOf(call).tool.definition.effect);
+  return leads && (isError !== true || (_meta?.[CODE_META] ?? 'action_failed') === 'action_failed');
 }
 
 /** Dialogs of other tabs than the current one, which tells of its own. */
