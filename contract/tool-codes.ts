@@ -50,6 +50,7 @@ export const TOOL_CODES = {
   scripted_document: 'a script of the agent ran in the page, and could read what is filled in',
 
   // a person
+  person_asked: 'a person is asked whether a credential may be used on this site; call again for the answer',
   user_action_failed: 'the request to the person could not be made, or its answer not be read',
 
   // given up; the call may have had its effect

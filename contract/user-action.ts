@@ -1,8 +1,28 @@
 import * as z from 'zod';
 import { epoch, sessionId } from './lease-key.ts';
+import { httpsOrigin, registrableDomain } from './policy/credential-target.ts';
+import { siteKey } from './secrets.ts';
 
 /** An agent's request to its person: a code, a CAPTCHA, a consent. */
 export const USER_ACTION_SECONDS = { default: 120, max: 900 } as const;
+
+/** A credential of which nothing says where it may be used, and the page on which it would be filled. */
+export const askedCredential = z
+  .object({
+    site: siteKey.describe('Site key of the credential.'),
+    host: z.string().describe('Host of the page on which it would be filled.'),
+    target: z.string().describe('Registrable domain, else origin, that `always` stores with the credential.'),
+  })
+  .meta({ id: 'AskedCredential' });
+export type AskedCredential = z.infer<typeof askedCredential>;
+
+/** The question about a credential, in words that no agent chose. */
+export function credentialQuestion(site: string, origin: string): { reason: string; credential: AskedCredential } {
+  const { host, hostname, port } = new URL(origin);
+  const domain = registrableDomain(hostname);
+  const target = domain !== null && port === '' ? domain : origin;
+  return { reason: `Use the password of ${site} at ${host}?`, credential: { site, host, target } };
+}
 
 export const userActionStatus = z.enum(['pending', 'done', 'declined', 'expired']);
 
@@ -11,7 +31,14 @@ export const userAction = z
     id: z.uuid().describe('Id of the user action.'),
     session_id: sessionId,
     epoch,
-    reason: z.string().describe('Request of the agent, in its own words.'),
+    reason: z
+      .string()
+      .describe("Request of the agent, in its own words; a question about a credential is not the agent's."),
+    credential: askedCredential
+      .nullable()
+      .describe(
+        'Credential that the person is asked about: may it be filled there? null: an agent asks for something else.',
+      ),
     status: userActionStatus.describe('`pending` until the person answers or the time is up.'),
     note: z.string().nullable().describe("The person's message to the agent; null: none."),
     created_at: z.iso.datetime().describe('Time at which the agent asked.'),
@@ -56,6 +83,12 @@ export const userActionAnswer = z
   .strictObject({
     status: z.enum(['done', 'declined']).describe('`done`: the person did it; `declined`: they did not.'),
     note: z.string().max(2_000).optional().describe('Message to the agent; left out: none.'),
+    always: z
+      .boolean()
+      .optional()
+      .describe(
+        'With `done`, for a question about a credential: its site is stored with it, and nobody is asked again. Left out: it may be used in this lease.',
+      ),
   })
   .meta({ id: 'UserActionAnswer' });
 export type UserActionAnswer = z.infer<typeof userActionAnswer>;
@@ -65,6 +98,17 @@ export const userActionRequest = z
   .strictObject({
     id: z.uuid().describe('Id that the runner chooses; a repeated request with it reads its state.'),
     reason: z.string().min(1).max(2_000).describe('Request to the person, in words of the agent.'),
+    credential: z
+      .object({
+        site: siteKey.describe('Site key of the credential.'),
+        origin: z
+          .string()
+          .max(300)
+          .refine(text => httpsOrigin(text) !== null, { message: 'must be an https origin' })
+          .describe('Origin of the page on which it would be filled.'),
+      })
+      .optional()
+      .describe('Credential that the person is asked about, in words of the controller; left out: an agent asks.'),
     timeout_seconds: z.int().min(1).max(USER_ACTION_SECONDS.max).describe('Seconds in which the person may answer.'),
     wait_ms: z.int().min(0).max(20_000).describe('Milliseconds that this call may wait for the answer.'),
   })

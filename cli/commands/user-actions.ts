@@ -5,6 +5,7 @@ import { type Cli, connectController } from '../connect.ts';
 import { findSession, type SessionName, sessionName, withSessionName } from '../find-session.ts';
 
 const { status } = userActionAnswer.shape;
+const ALWAYS = 'always';
 
 /** `session actions` and `session answer`. */
 export function userActionCommands(session: Command, cli: Cli): void {
@@ -16,9 +17,20 @@ export function userActionCommands(session: Command, cli: Cli): void {
     .description('answer a user action; the first answer counts')
     .argument('<id>', 'session id')
     .argument('<action>', 'user action id')
-    .addArgument(new Argument('<answer>', 'whether the user did it').choices(status.options))
+    .addArgument(
+      new Argument('<answer>', 'whether the user did it; always: the credential may be used there from now on').choices(
+        [...status.options, ALWAYS],
+      ),
+    )
     .option('--note <text>', 'message to the agent')
-    .action((id, action, answer, { note }) => answerAction(cli, id, action, { status: answer, note }));
+    .action((id, action, answer, { note }) =>
+      answerAction(
+        cli,
+        id,
+        action,
+        answer === ALWAYS ? { status: 'done', always: true, note } : { status: answer, note },
+      ),
+    );
 }
 
 async function listActions(cli: Cli, name: SessionName): Promise<void> {

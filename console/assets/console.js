@@ -3635,13 +3635,15 @@ function Request(props) {
 	const [note, setNote] = d("");
 	const [failure, setFailure] = d();
 	const [isSending, setSending] = d(false);
-	const answer = async (status) => {
+	const about = request.credential;
+	const answer = async (status, always = false) => {
 		setSending(true);
 		setFailure(void 0);
 		try {
-			const action = await callConsole("POST", encodePath`/browser-sessions/${request.session_id}/user-actions/${request.id}`, note.trim() === "" ? { status } : {
+			const action = await callConsole("POST", encodePath`/browser-sessions/${request.session_id}/user-actions/${request.id}`, {
 				status,
-				note: note.trim()
+				...always && { always },
+				...note.trim() !== "" && { note: note.trim() }
 			});
 			if (action.status !== status) setFailure(`It was too late: the request is ${action.status}.`);
 			onAnswered();
@@ -3673,27 +3675,47 @@ function Request(props) {
 				]
 			}),
 			mayAnswer && /* @__PURE__ */ a($, { children: [
-				/* @__PURE__ */ a("label", { children: ["Message to the agent (optional; never a password)", /* @__PURE__ */ a("input", {
-					value: note,
-					maxLength: NOTE_MAX,
-					autocomplete: "off",
-					onInput: (event) => setNote(event.currentTarget.value)
-				})] }),
+				about !== null && /* @__PURE__ */ a("p", {
+					class: "muted",
+					children: [
+						"Nothing says where this credential may be used. “Always” stores ",
+						about.target,
+						" with it; “once” is for this lease."
+					]
+				}),
+				/* @__PURE__ */ a("label", {
+					hidden: about !== null,
+					children: ["Message to the agent (optional; never a password)", /* @__PURE__ */ a("input", {
+						value: note,
+						maxLength: NOTE_MAX,
+						autocomplete: "off",
+						onInput: (event) => setNote(event.currentTarget.value)
+					})]
+				}),
 				/* @__PURE__ */ a(Failure, { text: failure }),
 				/* @__PURE__ */ a("p", {
 					class: "actions",
-					children: [/* @__PURE__ */ a("button", {
-						type: "button",
-						disabled: isSending,
-						onClick: () => answer("done"),
-						children: "Done"
-					}), /* @__PURE__ */ a("button", {
-						type: "button",
-						class: "quiet",
-						disabled: isSending,
-						onClick: () => answer("declined"),
-						children: "Decline"
-					})]
+					children: [
+						/* @__PURE__ */ a("button", {
+							type: "button",
+							disabled: isSending,
+							onClick: () => answer("done"),
+							children: about === null ? "Done" : "Once"
+						}),
+						about !== null && /* @__PURE__ */ a("button", {
+							type: "button",
+							disabled: isSending,
+							onClick: () => answer("done", true),
+							children: "Always"
+						}),
+						/* @__PURE__ */ a("button", {
+							type: "button",
+							class: "quiet",
+							disabled: isSending,
+							onClick: () => answer("declined"),
+							children: about === null ? "Decline" : "No"
+						})
+					]
 				})
 			] })
 		]

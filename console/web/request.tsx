@@ -15,14 +15,15 @@ export function Request(props: { request: PendingUserActionList['user_actions'][
   const [note, setNote] = useState('');
   const [failure, setFailure] = useState<string>();
   const [isSending, setSending] = useState(false);
-  const answer = async (status: 'done' | 'declined') => {
+  const about = request.credential;
+  const answer = async (status: 'done' | 'declined', always = false) => {
     setSending(true);
     setFailure(undefined);
     try {
       const action = await callConsole<UserAction>(
         'POST',
         encodePath`/browser-sessions/${request.session_id}/user-actions/${request.id}`,
-        note.trim() === '' ? { status } : { status, note: note.trim() },
+        { status, ...(always && { always }), ...(note.trim() !== '' && { note: note.trim() }) },
       );
       if (action.status !== status) setFailure(`It was too late: the request is ${action.status}.`);
       onAnswered();
@@ -40,7 +41,13 @@ export function Request(props: { request: PendingUserActionList['user_actions'][
       </p>
       {mayAnswer && (
         <>
-          <label>
+          {about !== null && (
+            <p class="muted">
+              Nothing says where this credential may be used. “Always” stores {about.target} with it; “once” is for this
+              lease.
+            </p>
+          )}
+          <label hidden={about !== null}>
             Message to the agent (optional; never a password)
             <input
               value={note}
@@ -52,10 +59,15 @@ export function Request(props: { request: PendingUserActionList['user_actions'][
           <Failure text={failure} />
           <p class="actions">
             <button type="button" disabled={isSending} onClick={() => answer('done')}>
-              Done
+              {about === null ? 'Done' : 'Once'}
             </button>
+            {about !== null && (
+              <button type="button" disabled={isSending} onClick={() => answer('done', true)}>
+                Always
+              </button>
+            )}
             <button type="button" class="quiet" disabled={isSending} onClick={() => answer('declined')}>
-              Decline
+              {about === null ? 'Decline' : 'No'}
             </button>
           </p>
         </>

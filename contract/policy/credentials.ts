@@ -63,6 +63,14 @@ export function decideCredential(
   return { allowed: false, layer: null, reason: UNNAMED(key) };
 }
 
+/** Whether nothing says where the credential of a key may be filled: neither itself, a policy, the deployment, nor the key. */
+export const hasNoPlace = (
+  layers: readonly CredentialLayer[],
+  key: string,
+  own?: readonly string[],
+  known?: readonly string[],
+): boolean => namingLayers(layers, key).length === 0 && credentialTargets(layers, key, own, known).targets.length === 0;
+
 /** Targets on which both allow a credential. */
 const inBoth = (one: readonly string[], other: readonly string[]): string[] =>
   one.flatMap(target =>

@@ -4,7 +4,13 @@ import { CHAT_VIEWER } from '../../contract/live.ts';
 import { liveSocketAnswer } from '../../contract/live-exchange.ts';
 import { LIVE_PROTOCOL, liveTokenProtocol } from '../../contract/live-limits.ts';
 import { AUDIENCES } from '../../contract/names.ts';
-import { askedUserAction, userAction, userActionAnswer, userActionRequest } from '../../contract/user-action.ts';
+import {
+  askedUserAction,
+  credentialQuestion,
+  userAction,
+  userActionAnswer,
+  userActionRequest,
+} from '../../contract/user-action.ts';
 import type { ChangeSignal } from '../lease/changes.ts';
 import { liveRunner } from '../lease/live-runner.ts';
 import { createLiveToken } from '../lease/live-tokens.ts';
@@ -47,8 +53,12 @@ export const runnerRoutes: FastifyPluginAsyncZod<RunnerRoutes> = async (app, par
     },
     async request => {
       const { claims } = leaseOf(request);
-      const { id, reason, timeout_seconds, wait_ms } = request.body;
-      const asked = await userActions.ask(claims, id, reason, timeout_seconds);
+      const { id, timeout_seconds, wait_ms, credential: about } = request.body;
+      const { reason, credential } =
+        about === undefined
+          ? { reason: request.body.reason, credential: undefined }
+          : credentialQuestion(about.site, about.origin);
+      const asked = await userActions.ask(claims, id, reason, timeout_seconds, credential);
       if (!asked) throw tokenLeaseEnded();
       changes.kick();
       const answered = await changes.until(
@@ -76,7 +86,11 @@ export const runnerRoutes: FastifyPluginAsyncZod<RunnerRoutes> = async (app, par
     async request => {
       const session = await liveSession(request);
       const { status, note } = request.body;
-      const action = await userActions.answer(session.id, request.params.action_id, status, note ?? null);
+      const { action_id } = request.params;
+      // The agent's side has the lease's token too, and must not allow itself a credential.
+      const asked = await userActions.find(session.id, action_id);
+      if (asked === null || asked.credential !== null) throw userActionNotFound();
+      const action = await userActions.answer(session.id, action_id, status, note ?? null);
       if (!action) throw userActionNotFound();
       changes.kick();
       return action;

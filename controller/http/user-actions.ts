@@ -1,8 +1,11 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import * as z from 'zod';
 import { sessionId } from '../../contract/lease-key.ts';
+import { OmicronError } from '../../contract/problem.ts';
 import { pendingUserActionList, userAction, userActionAnswer, userActionList } from '../../contract/user-action.ts';
 import type { ChangeSignal } from '../lease/changes.ts';
+import type { SecretStore } from '../ports/secrets.ts';
+import { storeSite } from '../secrets/store-site.ts';
 import type { Directory } from '../store/directory.ts';
 import type { UserActions } from '../store/user-actions.ts';
 import { serviceOnly } from './bearer.ts';
@@ -12,19 +15,22 @@ import { sessionNotFound, userActionNotFound } from './problems.ts';
 export interface UserActionRoutes {
   serviceKey: Uint8Array;
   userActions: UserActions;
+  secrets: SecretStore;
   directory: Directory;
   changes: ChangeSignal;
 }
 
 /** A10: what agents of a session asked of its user, and the user's answers. */
 export const userActionRoutes: FastifyPluginAsyncZod<UserActionRoutes> = async (app, parts) => {
-  const { userActions, directory, changes } = parts;
+  const { userActions, secrets, directory, changes } = parts;
   app.addHook('onRoute', describeRoutes('service', 'user actions'));
   app.decorateRequest('userId', null);
   app.addHook('onRequest', serviceOnly(parts.serviceKey));
 
   const owned = async (sessionId: string, userId: string | null) => {
-    if (!(await directory.session(sessionId, userId))) throw sessionNotFound();
+    const session = await directory.session(sessionId, userId);
+    if (!session) throw sessionNotFound();
+    return session;
   };
 
   app.get(
@@ -56,11 +62,19 @@ export const userActionRoutes: FastifyPluginAsyncZod<UserActionRoutes> = async (
     },
     async request => {
       const { session_id, action_id } = request.params;
-      await owned(session_id, request.userId);
-      const { status, note } = request.body;
+      const { user_id } = await owned(session_id, request.userId);
+      const { status, note, always = false } = request.body;
+      const asked = await userActions.find(session_id, action_id);
+      if (!asked) throw userActionNotFound();
+      if (always && (status !== 'done' || asked.credential === null))
+        throw new OmicronError('invalid_request', '"always" answers a question about a credential with "done".');
       const action = await userActions.answer(session_id, action_id, status, note ?? null);
       if (!action) throw userActionNotFound();
       changes.kick();
+      if (always && action.status === 'done' && action.credential !== null) {
+        await storeSite(secrets, user_id, action.credential);
+        request.log.info({ session_id, ...action.credential }, 'site stored with a credential');
+      }
       return action;
     },
   );

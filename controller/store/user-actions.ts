@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { LeaseKey } from '../../contract/lease-key.ts';
 import {
+  type AskedCredential,
   type PendingUserActionList,
   pendingUserActionList,
   type UserAction,
@@ -12,7 +13,13 @@ import { callRows } from './call.ts';
 /** A10: requests of agents to their person. The first answer counts. */
 export interface UserActions {
   /** Null: the lease is over. Repeating it with the same id answers how it stands. */
-  ask(lease: LeaseKey, id: string, reason: string, seconds: number): Promise<UserAction | null>;
+  ask(
+    lease: LeaseKey,
+    id: string,
+    reason: string,
+    seconds: number,
+    credential?: AskedCredential,
+  ): Promise<UserAction | null>;
   /** Null: there is no such request. */
   find(sessionId: string, id: string): Promise<UserAction | null>;
   answer(sessionId: string, id: string, status: 'done' | 'declined', note: string | null): Promise<UserAction | null>;
@@ -36,7 +43,7 @@ export function sqlUserActions(database: Database): UserActions {
     return found?.id ? row.parse(found) : null;
   };
   return {
-    ask: (lease, id, reason, seconds) =>
+    ask: (lease, id, reason, seconds, credential) =>
       one('ask_user', {
         p_session: lease.session_id,
         p_epoch: lease.epoch,
@@ -44,6 +51,7 @@ export function sqlUserActions(database: Database): UserActions {
         p_id: id,
         p_reason: reason,
         p_seconds: seconds,
+        p_credential: credential === undefined ? null : JSON.stringify(credential),
       }),
     find: (sessionId, id) => one('user_action', { p_session: sessionId, p_id: id }),
     answer: (sessionId, id, status, note) =>

@@ -10,7 +10,8 @@ import type { FilledFields } from '../secrecy/filled-fields.ts';
 import type { SecretKind } from '../secrecy/held.ts';
 import type { Pictures } from '../secrecy/pictures.ts';
 import { fieldKind, putFieldText } from '../secrecy/secret-field.ts';
-import type { LoginOrigins, Site, SiteFound } from './login-origins.ts';
+import { type LoginOrigins, type Site, type SiteFound, siteDomain } from './login-origins.ts';
+import type { SiteQuestions } from './site-questions.ts';
 
 /** Why a credential was not filled in, and what to do instead. */
 export type FillRefusal = Refusal<keyof typeof INSTEAD>;
@@ -20,6 +21,7 @@ const INSTEAD = {
   field_not_found: 'Take a snapshot and name the field by its ref.',
   field_refused: 'Name another field; a snapshot shows them.',
   no_credential: 'Ask the person with browser_request_user_action.',
+  person_asked: 'Call again with the same arguments for the answer; only the person can give it.',
   page_changed: 'Look at the page again, then decide.',
   scripted_document: 'Reload the page (browser_navigate to its address) and fill it before you run scripts.',
 } as const;
@@ -33,6 +35,11 @@ export interface Credentials {
   isName(text: string): boolean;
   /** A refusal for a text that is formed as a name, and is none of this lease; undefined: the text is typed as it is. */
   refuseUnknown(text: string): Refusal<'credential_unknown'> | undefined;
+  /**
+   * Asks the person about a credential of which nothing says where it may be used: the one that is wanted, else the one that is
+   * called as the page's site is. Undefined: there is none, or it may be used here.
+   */
+  askFor(page: Page, wanted: string | undefined, signal: AbortSignal): Promise<FillRefusal | undefined>;
   /** The credential of the page that is shown. */
   siteFor(page: Page, wanted: string | undefined): SiteFound;
   /**
@@ -47,7 +54,7 @@ export interface Credentials {
   /** The names of the stored username and password that may be used at an address; undefined: none may, or several. */
   namesFor(url: string): readonly [username: string, password: string] | undefined;
   /** The values behind names that stand as the username and the password of an address; undefined: they are no names. */
-  httpLogin(url: string): HttpLogin | FillRefusal | undefined;
+  httpLogin(url: string, signal: AbortSignal): Promise<HttpLogin | FillRefusal | undefined>;
   /** Whether no field of the lease may hold a credential. */
   noneFilled(): boolean;
   /** Whether a credential is in the field, or was. */
@@ -63,6 +70,7 @@ export interface CredentialsOptions {
   readonly secrets: Readonly<Record<string, string>>;
   readonly sites: readonly Site[];
   readonly origins: LoginOrigins;
+  readonly questions: SiteQuestions;
   /** Told the name of each value before a page, or the browser for its site, is given it. */
   readonly onGiven: (name: string) => void;
   /** The current TOTP code; rejects when there is none. */
@@ -105,6 +113,7 @@ export function credentials({
   secrets,
   sites,
   origins,
+  questions,
   onGiven,
   code,
   withoutPictures,
@@ -147,6 +156,7 @@ export function credentials({
     });
   }
 
+  const { ask, askFor } = personQuestions(sites, origins, questions);
   const noneFilled = (): boolean => fields.isEmpty() && !documents.isGuarding();
 
   return {
@@ -154,12 +164,17 @@ export function credentials({
     isName: text => byName.has(text),
     refuseUnknown: text => (NAME_FORM.test(text) && !byName.has(text) ? unknownName(text) : undefined),
     nameOf,
+    askFor,
     siteFor: (page, wanted) => origins.siteFor(originOf(page.url()), wanted),
     namesFor(url) {
       const found = origins.siteFor(originOf(url), undefined);
       return found.found ? [nameOf(found.site, 'username'), nameOf(found.site, 'password')] : undefined;
     },
-    httpLogin: url => httpLogin(url, byName, { secrets, origins, onGiven }),
+    async httpLogin(url, signal) {
+      const named = byName.get(URL.parse(url)?.username ?? '');
+      const refused = named && (await ask(named.site, url, signal));
+      return refused ?? httpLogin(url, byName, { secrets, origins, onGiven });
+    },
     async refresh(page, targets) {
       if (!(await loadedAnew(page, documents, targets))) return SCRIPTED;
       await before.learn();
@@ -169,7 +184,7 @@ export function credentials({
       const secret = byName.get(name);
       if (secret === undefined) return refusal('no_credential', `There is no secret named ${name}.`);
       // Before anything else of the page is looked at.
-      const refused = refusedFrames(secret.site, page.mainFrame());
+      const refused = (await ask(secret.site, page.url(), signal)) ?? refusedFrames(secret.site, page.mainFrame());
       if (refused !== undefined) return refused;
       const field = await pinTarget(page, target);
       if (field === undefined)
@@ -198,6 +213,30 @@ export function credentials({
       if (tag !== 'input') return NOT_EDITED;
       await field.evaluate(putFieldText, { text, secret: false });
       return 'replaced';
+    },
+  };
+}
+
+/** Questions to the person about credentials of which nothing says where they may be used. */
+function personQuestions(sites: readonly Site[], origins: LoginOrigins, questions: SiteQuestions) {
+  /** Undefined: it may be used at this address, or the person is not asked about it. */
+  async function ask(site: Site, url: string, signal: AbortSignal): Promise<FillRefusal | undefined> {
+    const origin = originOf(url);
+    if (!origins.mayAsk(site, origin)) return undefined;
+    const answer = await questions.ask(site.site, origin, signal);
+    if (answer === 'allowed') return undefined;
+    const about = `use the credential "${site.site}" at ${new URL(origin).host}`;
+    if (answer === 'declined') return refusal('origin_refused', `Nothing was typed: the person declined to ${about}.`);
+    if (answer === 'failed')
+      return refusal('no_credential', `Nothing was typed: no person could be asked to ${about}.`);
+    return refusal('person_asked', `Nothing was typed yet: a person is asked whether to ${about}.`);
+  }
+  return {
+    ask,
+    askFor(page: Page, wanted: string | undefined, signal: AbortSignal): Promise<FillRefusal | undefined> {
+      const label = siteDomain(page.url()).split('.')[0];
+      const found = sites.find(({ site }) => (wanted === undefined ? site.toLowerCase() === label : site === wanted));
+      return found === undefined ? Promise.resolve(undefined) : ask(found, page.url(), signal);
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { RedeemAnswer } from '../../contract/assignment.ts';
-import { credentialTargets, decideCredential } from '../../contract/policy/credentials.ts';
+import { credentialTargets, decideCredential, hasNoPlace } from '../../contract/policy/credentials.ts';
 import type { EffectivePolicy } from '../../contract/policy/document.ts';
 import { domainOf } from '../secrecy/site.ts';
 
@@ -18,6 +18,8 @@ export interface LoginOrigins {
   isFilledSomewhere(site: Site): boolean;
   /** The registrable domains, else hosts, of places where it may be filled. */
   domains(site: Site): string[];
+  /** Whether nothing says where it may be filled, so that its person may be asked about this origin. */
+  mayAsk(site: Site, origin: string): boolean;
 }
 
 export interface LoginOriginsOptions {
@@ -25,22 +27,34 @@ export interface LoginOriginsOptions {
   readonly policy: () => EffectivePolicy;
   /** Origins without https that the deployment allows; only for credentials without a url that no policy names. */
   readonly insecureOrigins: readonly string[];
+  /** Whether the person allowed the credential of this key there. */
+  readonly isAllowedByPerson?: (site: string, origin: string) => boolean;
 }
 
-export function loginOrigins({ sites, policy, insecureOrigins }: LoginOriginsOptions): LoginOrigins {
+export function loginOrigins({
+  sites,
+  policy,
+  insecureOrigins,
+  isAllowedByPerson = () => false,
+}: LoginOriginsOptions): LoginOrigins {
+  const layersNow = () => policy().layers.map(({ layer, policy: { credentials } }) => ({ layer, credentials }));
   const decide: LoginOrigins['decide'] = ({ site, targets, known }, origin) => {
-    const layers = policy().layers.map(({ layer, policy: { credentials } }) => ({ layer, credentials }));
+    const layers = layersNow();
+    if (origin.startsWith('https://') && hasNoPlace(layers, site, targets, known) && isAllowedByPerson(site, origin))
+      return { allowed: true, reason: 'the person allowed it here' };
     const named = layers.some(({ credentials }) => Object.hasOwn(credentials, site));
     if (insecureOrigins.includes(origin) && !named && targets === undefined)
       return { allowed: true, reason: 'the deployment allows this origin' };
     return decideCredential(layers, site, origin, targets, known);
   };
-  const targetsOf = ({ site, targets, known }: Site): string[] => {
-    const layers = policy().layers.map(({ layer, policy: { credentials } }) => ({ layer, credentials }));
-    return credentialTargets(layers, site, targets, known).targets;
-  };
+  const targetsOf = ({ site, targets, known }: Site): string[] =>
+    credentialTargets(layersNow(), site, targets, known).targets;
   return {
     decide,
+    mayAsk: (site, origin) =>
+      origin.startsWith('https://') &&
+      hasNoPlace(layersNow(), site.site, site.targets, site.known) &&
+      !decide(site, origin).allowed,
     isFilledSomewhere: site => insecureOrigins.length > 0 || targetsOf(site).length > 0,
     domains: site =>
       [...insecureOrigins, ...targetsOf(site)].map(target =>

@@ -4,6 +4,7 @@ import type { Conceal } from '../budget/cut.ts';
 import type { Captures } from '../capture/captures.ts';
 import { type Credentials, credentials } from '../credentials/credentials.ts';
 import { loginOrigins } from '../credentials/login-origins.ts';
+import { siteQuestions } from '../credentials/site-questions.ts';
 import { totpCodes } from '../credentials/totp.ts';
 import { type BeforeFill, beforeFill } from '../secrecy/before-fill.ts';
 import { type Documents, trackDocuments } from '../secrecy/documents.ts';
@@ -36,7 +37,14 @@ export function leaseSecrets(
   const { redeemed, redactor, texts, controller, clock, settings } = options;
   const { context } = options.browser;
   const { secrets, sites, clientCertificates, leaseToken } = redeemed;
-  const origins = loginOrigins({ sites, policy: policy.current, insecureOrigins: settings.insecureLoginOrigins });
+  // Not shown in the chat: its answers come from the agent's side.
+  const questions = siteQuestions((request, signal) => controller.askUser(leaseToken, request, signal));
+  const origins = loginOrigins({
+    sites,
+    policy: policy.current,
+    insecureOrigins: settings.insecureLoginOrigins,
+    isAllowedByPerson: questions.isAllowed,
+  });
   const { add } = redactor;
   const mint = (site: string, signal: AbortSignal) => controller.totp(leaseToken, site, signal);
   const codes = totpCodes(mint, clock, (code, isSecret) => add('TOTP', code, 'code', isSecret));
@@ -62,6 +70,7 @@ export function leaseSecrets(
       secrets,
       sites,
       origins,
+      questions,
       onGiven: give,
       code: codes.now,
       withoutPictures: captures.withoutPictures,

@@ -32,7 +32,7 @@ export async function secretsHeld(content: ProfileContent, options: HeldSecretsO
   return held;
 }
 
-/** What the profile has of these domains. */
+/** Cookies, storage and tabs of these domains. */
 function partsOf({ state, tabs }: ProfileContent, domains: ReadonlySet<string>): string {
   const isOf = (host: string) => domains.has(domainOf(host.replace(/^\./, '')));
   const isAt = (url: string | null) => url !== null && isOf(URL.parse(url)?.hostname ?? '');

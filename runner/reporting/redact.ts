@@ -13,8 +13,8 @@ export type Redact = (text: string) => string;
 export interface Redactor {
   /**
    * The text with every secret replaced by `<secret>NAME</secret>`: whole or more than half of it, in any spelling that
-   * a program can undo. Of values that no page was given, those that `isWord` names are replaced where one stands as a
-   * word of its own; all are unless it is told. Texts of more than four million characters are cut there.
+   * a program can undo. A value that no page was given is replaced where `isWord` says so of its name and it stands as a
+   * word of its own; without `isWord`, each is. Texts of more than four million characters are cut there.
    */
   redact(text: string, isWord?: IsWord): string;
   /** Whether a text holds a password that a page was given, or more than half of it, or a code. */
@@ -62,24 +62,17 @@ const RECENT_MAX = 2;
 const RECENT_CHARACTERS = { min: 1_000, max: 200_000 };
 
 /** `secrets`: values by their names, `SITE_USERNAME` and `SITE_PASSWORD`; each is searched for as if a page was given it. */
-export function redactor(secrets: Readonly<Record<string, string>>): Redactor {
-  return redactorOf(
-    Object.entries(secrets).map(([name, value]) => ({
-      ...{ name, value, kind: kindOfName(name), isCurrent: true, isGiven: true },
-    })),
-  );
-}
+export const redactor = (secrets: Readonly<Record<string, string>>): Redactor => redactorOf(valuesOf(secrets, true));
 
-/** As `redactor`, of values of which no page was given any yet. */
-export function redactorBeforeFill(secrets: Readonly<Record<string, string>>): Redactor {
-  return redactorOf(
-    Object.entries(secrets).map(([name, value]) => ({
-      ...{ name, value, kind: kindOfName(name), isCurrent: true, isGiven: false },
-    })),
-  );
-}
+/** As `redactor`, before a page was given any of the values. */
+export const redactorBeforeFill = (secrets: Readonly<Record<string, string>>): Redactor =>
+  redactorOf(valuesOf(secrets, false));
 
-const kindOfName = (name: string): SecretValueKind => (name.endsWith('_USERNAME') ? 'username' : 'password');
+const valuesOf = (secrets: Readonly<Record<string, string>>, isGiven: boolean): SecretValue[] =>
+  Object.entries(secrets).map(([name, value]) => {
+    const kind = name.endsWith('_USERNAME') ? 'username' : 'password';
+    return { name, value, kind, isCurrent: true, isGiven };
+  });
 
 export function redactorOf(values: readonly SecretValue[]): Redactor {
   const all: Searched[] = [];

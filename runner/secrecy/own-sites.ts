@@ -24,7 +24,7 @@ export function ownSites({ context, sites, origins, namesOf }: OwnSitesOptions):
   const shown = new Set<string>();
   const untouched = new WeakSet<Page | Frame>();
 
-  /** Undefined: nobody wrote it, or the page around it did. */
+  /** Undefined: the document is empty, or written by the page around it. */
   function originOf(frame: Frame): string | undefined {
     const url = frame.url();
     if (/^https?:/i.test(url)) return URL.parse(url)?.origin ?? UNKNOWN;

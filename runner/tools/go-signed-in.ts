@@ -16,7 +16,7 @@ export async function goSignedIn(
   signal: AbortSignal,
 ): Promise<{ readonly response: Response | undefined } | Refusal> {
   const url = addressOf(text, page.url()) ?? text;
-  const login = credentials.httpLogin(url);
+  const login = await credentials.httpLogin(url, signal);
   if (login === undefined) return { response: await goTo(page, url, signal) };
   if ('code' in login) return login;
   const address = new URL(url);

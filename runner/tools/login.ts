@@ -18,6 +18,7 @@ const MESSAGES = {
   login_form_still_shown:
     'The form was filled and sent, but it is still there: the site may have refused the credential.',
   captcha_or_mfa: 'The site asks for something that only its person can give. Call browser_request_user_action.',
+  person_asked: 'A person is asked whether the credential may be used here. Call again for the answer.',
   no_credential: 'There is no stored credential for this page.',
   no_totp: 'The user has stored no TOTP seed for this site. Call browser_request_user_action.',
   origin_refused: 'The credential may not be used here.',
@@ -68,8 +69,14 @@ export const login = defineTool({
       };
       if (args.domain !== undefined && args.domain.toLowerCase() !== domain)
         return answer('origin_refused', `The page shown is of "${domain}".`);
-      const found = credentials.siteFor(page, args.site);
+      let found = credentials.siteFor(page, args.site);
+      if (!found.found) {
+        const asked = await credentials.askFor(page, args.site, signal);
+        if (asked !== undefined) return answer(asked.code, asked.why);
+        found = credentials.siteFor(page, args.site);
+      }
       if (!found.found) return answer(found.code, found.reason);
+      const { site } = found;
       const named = {
         username: args.usernameSelector,
         password: args.passwordSelector,
@@ -81,7 +88,7 @@ export const login = defineTool({
           'field_not_found',
           'Name at least one field; browser_get_content or browser_snapshot shows them.',
         );
-      if (named.code !== undefined && !found.site.totp) return answer('no_totp');
+      if (named.code !== undefined && !site.totp) return answer('no_totp');
       const targets = Object.values(named).filter(target => target !== undefined);
       if ((await credentials.refresh(page, targets)) !== undefined) return answer('scripted_document');
       const aims = new Map<string, Target>();
@@ -94,7 +101,7 @@ export const login = defineTool({
       const aimed = (target: string | undefined) => (target === undefined ? undefined : aims.get(target));
       const fill = async (kind: SecretKind, target: Target | undefined): Promise<CallToolResult | undefined> => {
         if (target === undefined) return undefined;
-        const refused = await credentials.fill(page, target, credentials.nameOf(found.site, kind), signal);
+        const refused = await credentials.fill(page, target, credentials.nameOf(site, kind), signal);
         return refused && answer(refused.code, `${refused.why} ${refused.instead}`);
       };
       const { username, password, code, submit } = {

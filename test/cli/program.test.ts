@@ -34,7 +34,7 @@ it.each([
   ['session start --user u --conversation c --viewport wide', '1280x720'],
   ['session start --user u --conversation c --geolocation Bern', 'LATITUDE,LONGITUDE'],
   ['session start --user u --conversation c --permissions camera', 'clipboard-read'],
-  ['session answer s a maybe', 'done, declined'],
+  ['session answer s a maybe', 'done, declined, always'],
   ['session show --user u', '--conversation'],
   ['policy show --user u --session s', '--session'],
   ['policy show --effective', '--session'],
@@ -85,6 +85,19 @@ it('starts a session with options that its pages see', async () => {
     user_agent_suffix: 'Example/1',
     permissions: ['geolocation', 'notifications'],
   });
+});
+
+it.each([
+  ['done', { status: 'done' }],
+  ['always', { status: 'done', always: true }],
+  ['declined', { status: 'declined' }],
+])('answers a user action: %s', async (answer, body) => {
+  const at = '2026-01-01T00:00:00.000Z';
+  const times = { created_at: at, expires_at: at, answered_at: at };
+  const asked = { id: SESSION_ID, session_id: SESSION_ID, epoch: 1, reason: 'May I?', credential: null, note: null };
+  controller.answerNext(json(200, { ...asked, ...times, status: body.status }));
+  expect((await run(`session answer ${SESSION_ID} ${SESSION_ID} ${answer}`)).code).toBe(0);
+  expect(controller.seen[0]?.body).toEqual(body);
 });
 
 it.each(['credentials', 'secrets'])('stores a credential from a pipe: %s set', async name => {

@@ -14,6 +14,7 @@ const action = {
   session_id: SESSION_ID,
   epoch: 1,
   reason: 'a code',
+  credential: null,
   status: 'done',
   note: null,
   created_at: '2026-01-01T00:00:00.000Z',

@@ -132,6 +132,33 @@ describe('sessions', () => {
     await see('No agent waits for you');
   });
 
+  it('asks whether a credential may be used on a site: once, always or no', async () => {
+    const id = crypto.randomUUID();
+    const question = {
+      ...{ id, session_id: lease.sessionId, epoch: 1, status: 'pending', note: null, answered_at: null },
+      ...{ user_id: 'ada', conversation_id: 'bread', reason: 'Use the password of walmart at www.walmart.com?' },
+      credential: { site: 'walmart', host: 'www.walmart.com', target: 'walmart.com' },
+      created_at: new Date().toISOString(),
+      expires_at: new Date(Date.now() + 600_000).toISOString(),
+    };
+    const answers: unknown[] = [];
+    await page.route(/\/user-actions$/, route => route.fulfill({ json: { user_actions: [question] } }));
+    await page.route(new RegExp(`/user-actions/${id}$`), route => {
+      answers.push(route.request().postDataJSON());
+      return route.fulfill({ json: { ...question, ...route.request().postDataJSON() } });
+    });
+    await open('/requests');
+    const request = page.getByRole('article', { name: `Request: ${question.reason}` });
+    await request.getByText('“Always” stores walmart.com with it').waitFor();
+    for (const name of ['Once', 'Always', 'No'])
+      await Promise.all([
+        page.waitForResponse(new RegExp(id)),
+        request.getByRole('button', { name, exact: true }).click(),
+      ]);
+    expect(answers).toEqual([{ status: 'done' }, { status: 'done', always: true }, { status: 'declined' }]);
+    await page.unrouteAll({ behavior: 'wait' });
+  });
+
   it('ends a lease after a question, and says why it ended', async () => {
     await open(`/sessions/${lease.sessionId}`);
     await page.getByRole('button', { name: 'End the lease' }).click();

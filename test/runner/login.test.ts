@@ -1,6 +1,6 @@
 import { createSocket } from 'node:dgram';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { ENV } from '../../contract/names.ts';
 import { parsePolicy } from '../../contract/policy/document.ts';
 import { siteRules } from '../../contract/policy/sites.ts';
@@ -24,6 +24,9 @@ const HOSTS = [
   'shop.test.evil.test',
   'bank.test',
   'grocer.test',
+  'bakery.test',
+  'www.bakery.test',
+  'florist.test',
 ];
 
 let w: ProxyNetwork;
@@ -46,11 +49,14 @@ beforeAll(async () => {
     BANK_PASSWORD: 'banker-4711-secret',
     WALMART_USERNAME: 'grocer-4711',
     WALMART_PASSWORD: 'grocer-4711-secret',
+    BAKERY_USERNAME: 'baker-4711',
+    BAKERY_PASSWORD: 'baker-4711-secret',
   };
   controller.sites = [
     { site: 'shop.test', totp: true },
     { site: 'bank', totp: false },
     { site: 'walmart', totp: false, targets: ['grocer.test'] },
+    { site: 'bakery', totp: false },
   ];
   controller.totp = { code: '492837', valid_ms: 30_000 };
   const credentials = { bank: [`https://bank.test:${site.port}`] };
@@ -142,6 +148,62 @@ test('a credential that was stored with its url is good there, without a policy,
   expect(posted('/welcome')?.form.get('password')).toBe('grocer-4711-secret');
   await goTo(at('evil.test', '/login'));
   expect(await login({ site: 'walmart' })).toMatchObject({ status: 'origin_refused' });
+});
+
+describe('a credential of which nothing says where it may be used', () => {
+  const questions = () => controller.userActions.filter(({ credential }) => credential !== null);
+  /** As the person answers. */
+  const answer = (status: 'done' | 'declined') => {
+    const question = questions().at(-1);
+    if (question !== undefined) Object.assign(question, { status });
+  };
+  const BAKERY = { site: 'bakery' };
+
+  test('is in no instructions, and its first fill asks the person, in words that no agent chose', async () => {
+    expect(client.getInstructions()).not.toContain('BAKERY');
+    await goTo(at('www.bakery.test', '/login'));
+    expect(await login()).toMatchObject({ success: false, status: 'person_asked' });
+    expect(await login()).toMatchObject({ status: 'person_asked' });
+    expect(questions()).toHaveLength(1);
+    const host = `www.bakery.test:${site.port}`;
+    expect(questions()).toMatchObject([
+      { reason: `Use the password of bakery at ${host}?`, credential: { ...BAKERY, host } },
+    ]);
+    expect(posted('/welcome')?.form.get('password')).not.toBe('baker-4711-secret');
+  });
+
+  test('is filled there once the person allows it, by every tool, and elsewhere they are asked again', async () => {
+    await goTo(at('www.bakery.test', '/login'));
+    await login();
+    answer('done');
+    expect(await login()).toMatchObject({ success: true, status: 'ok' });
+    expect(posted('/welcome')?.form.get('password')).toBe('baker-4711-secret');
+    await goTo(at('www.bakery.test', '/login'));
+    const typed = await call('browser_type', { target: '#p', text: 'BAKERY_PASSWORD' });
+    expect([typed.failed, typed.text]).toEqual([false, expect.stringContaining('was filled in')]);
+    expect(questions()).toHaveLength(1);
+
+    await goTo(at('florist.test', '/login'));
+    const other = await call('browser_type', { target: '#p', text: 'BAKERY_PASSWORD' });
+    expect(other.text).toContain('person_asked');
+    answer('declined');
+    const refused = await call('browser_fill_and_submit', {
+      fields: [{ selector: '#p', value: 'BAKERY_PASSWORD' }],
+    });
+    expect(refused.text).toContain('origin_refused');
+    expect(refused.text).toContain('the person declined');
+    expect(await login(BAKERY)).toMatchObject({ status: 'origin_refused' });
+    expect(questions()).toHaveLength(2);
+  });
+
+  test('is asked about by no page of another name unless the agent names it, and never over http', async () => {
+    await goTo(at('evil.test', '/login'));
+    expect(await login()).toMatchObject({ status: 'no_credential' });
+    await goTo(`http://evil.test:${w.site.port}/`);
+    const { text } = await call('browser_type', { target: 'body', text: 'BAKERY_PASSWORD' });
+    expect(text).toContain('origin_refused');
+    expect(questions()).toHaveLength(2);
+  });
 });
 
 test('[B3] the code of the moment is filled in, on the page of the password or the one that follows', async () => {
@@ -291,6 +353,34 @@ test.each([
   const allowed = await client.callTool({ name: 'browser_navigate', arguments: { url: at('shop.test', '/login') } });
   expect(allowed.isError).toBeFalsy();
 });
+
+test.each(['https://denied.test/', 'http://denied.test/'])(
+  'so does a click that leads to %s, a key, a script and the way back',
+  async url => {
+    const link = `() => { document.body.innerHTML = '<a id=denied href="${url}">Offer</a>'; document.links[0].focus(); return 1 }`;
+    for (const [name, args] of [
+      ['browser_click', { target: '#denied' }],
+      ['browser_click', { selector: '#denied' }],
+      ['browser_press_key', { key: 'Enter' }],
+      ['browser_evaluate', { function: `() => { location.href = '${url}' }` }],
+    ] as const) {
+      await goTo(at('evil.test', '/login'));
+      await call('browser_evaluate', { function: link });
+      const result = await client.callTool({ name, arguments: args });
+      expect(result, name).toMatchObject({ isError: true, _meta: { [CODE_META]: 'site_denied' } });
+    }
+    await goTo(url);
+    await goTo(at('evil.test', '/login'));
+    const back = await client.callTool({ name: 'browser_navigate_back', arguments: {} });
+    expect(back).toMatchObject({ isError: true, _meta: { [CODE_META]: 'site_denied' } });
+    // A tab beside it, and a call that only looks, do not fail.
+    await goTo(at('evil.test', '/login'));
+    await call('browser_evaluate', { function: link.replace('id=denied', 'id=denied target=_blank') });
+    const beside = await call('browser_click', { target: '#denied' });
+    expect([beside.failed, beside.text]).toEqual([false, expect.stringContaining('site_denied')]);
+    expect((await call('browser_snapshot')).failed).toBe(false);
+  },
+);
 
 test('the browser has connections to its forwarder and no others, whatever a page tries', async () => {
   const packets: string[] = [];

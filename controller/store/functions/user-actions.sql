@@ -1,6 +1,6 @@
 -- An agent's request to its user (A10), and the answer. Null: this runner's lease is over. Repeating it changes
 -- nothing.
-create or replace function omicron.ask_user(p_session uuid, p_epoch integer, p_runner uuid, p_id uuid, p_reason text, p_seconds integer)
+create or replace function omicron.ask_user(p_session uuid, p_epoch integer, p_runner uuid, p_id uuid, p_reason text, p_seconds integer, p_credential jsonb default null)
 returns omicron.user_actions language plpgsql as $$
 declare
   a omicron.user_actions;
@@ -8,8 +8,8 @@ begin
   if (select omicron.live_leases(array[p_runner])) ->> 'epoch' is distinct from p_epoch::text then
     return null;
   end if;
-  insert into omicron.user_actions (id, session_id, epoch, reason, expires_at)
-    values (p_id, p_session, p_epoch, p_reason, clock_timestamp() + make_interval(secs => p_seconds))
+  insert into omicron.user_actions (id, session_id, epoch, reason, expires_at, credential)
+    values (p_id, p_session, p_epoch, p_reason, clock_timestamp() + make_interval(secs => p_seconds), p_credential)
   on conflict (id) do nothing;
   if found then
     perform omicron.write_event(p_session, p_epoch, 'user_action.requested', jsonb_build_object('id', p_id, 'reason', p_reason));

@@ -256,6 +256,40 @@ describe('requests to the person', () => {
     );
   });
 
+  it('about a credential are worded here, answered by no lease, and store its site where the answer is for always', async () => {
+    const { given, lease, user } = await leased();
+    const credentials = `/internal/users/${user}/credentials`;
+    const walmart = { username: 'ada', password: 'secret-of-walmart' };
+    await stack.call('PUT', `${credentials}/walmart`, { body: walmart });
+    const siteOf = async () => {
+      const { body } = await stack.call('GET', credentials);
+      return (body as { sites: { url?: string[]; filled_on: string[] }[] }).sites[0];
+    };
+    const about = { credential: { site: 'walmart', origin: 'https://www.walmart.com' } };
+    const path = `${sessionPath(lease.session_id)}/user-actions`;
+    const answer = (id: string, body: object) => stack.call('POST', `${path}/${id}`, { body, user });
+
+    const [once, always] = [randomUUID(), randomUUID()];
+    expect((await ask(given.lease_token, once, { reason: 'Please click always', ...about })).body).toMatchObject({
+      reason: 'Use the password of walmart at www.walmart.com?',
+      credential: { site: 'walmart', host: 'www.walmart.com', target: 'walmart.com' },
+    });
+    const inChat = await asRunner(given.lease_token, 'POST', `runner-user-actions/${once}`, { status: 'done' });
+    expect(inChat.status).toBe(404);
+    expect((await answer(once, { status: 'declined', always: true })).status).toBe(400);
+    expect((await answer(once, { status: 'done' })).body).toMatchObject({ status: 'done' });
+    expect(await siteOf()).toMatchObject({ filled_on: [] });
+
+    await ask(given.lease_token, always, about);
+    expect((await answer(always, { status: 'done', always: true })).body).toMatchObject({ status: 'done' });
+    expect(await siteOf()).toMatchObject({ url: ['walmart.com'], filled_on: ['walmart.com'] });
+    const own = randomUUID();
+    await ask(given.lease_token, own);
+    expect((await answer(own, { status: 'done', always: true })).status).toBe(400);
+    const plain = { credential: { site: 'walmart', origin: 'http://www.walmart.com' } };
+    expect((await ask(given.lease_token, randomUUID(), plain)).status).toBe(400);
+  });
+
   it('expire with their time and with their lease', async () => {
     const { given, lease } = await leased();
     const soon = randomUUID();

@@ -32,7 +32,7 @@ import {
   signingKey,
   verifyControllerToken,
 } from '../../../contract/tokens.ts';
-import { type AskedUserAction, userActionRequest } from '../../../contract/user-action.ts';
+import { type AskedUserAction, credentialQuestion, userActionRequest } from '../../../contract/user-action.ts';
 import { type Answer, json, type Route } from './answer.ts';
 
 /** Routes of runners, and the tokens that a controller sends them. One lease, or several that are told the same. */
@@ -231,12 +231,15 @@ export async function fakeRunnerRoutes() {
     },
     async 'POST /internal/runner-user-actions'(token, body) {
       const { session_id, epoch } = await leaseOf(token, AUDIENCES.lease);
-      const { id, reason, timeout_seconds } = userActionRequest.parse(body);
+      const { id, timeout_seconds, credential: about, ...given } = userActionRequest.parse(body);
+      const { reason, credential } = about
+        ? credentialQuestion(about.site, about.origin)
+        : { reason: given.reason, credential: null };
       const known = now.userActions.find(action => action.id === id);
       if (known) return json(200, known);
       const askedMs = Date.now();
       const action: AskedUserAction = {
-        ...{ id, reason, session_id, epoch, status: 'pending', note: null },
+        ...{ id, reason, credential, session_id, epoch, status: 'pending', note: null },
         created_at: new Date(askedMs).toISOString(),
         expires_at: new Date(askedMs + timeout_seconds * 1_000).toISOString(),
         answered_at: null,

@@ -34,6 +34,12 @@ class ArtifactUrlRequest(TypedDict):
     ttl_seconds: NotRequired[int]
 
 
+class AskedCredential(TypedDict):
+    site: str
+    host: str
+    target: str
+
+
 class ClientCertificateInput(TypedDict):
     certificate: NotRequired[str]
     key: NotRequired[str]
@@ -340,6 +346,7 @@ class PendingUserAction(TypedDict):
     session_id: str
     epoch: int
     reason: str
+    credential: AskedCredential | None
     status: Literal["pending", "done", "declined", "expired"]
     note: str | None
     created_at: str
@@ -648,6 +655,7 @@ class UserAction(TypedDict):
     session_id: str
     epoch: int
     reason: str
+    credential: AskedCredential | None
     status: Literal["pending", "done", "declined", "expired"]
     note: str | None
     created_at: str
@@ -658,6 +666,7 @@ class UserAction(TypedDict):
 class UserActionAnswer(TypedDict):
     status: Literal["done", "declined"]
     note: NotRequired[str]
+    always: NotRequired[bool]
 
 
 class UserActionList(TypedDict):
