@@ -1,4 +1,5 @@
 import { InvalidArgumentError, Option } from 'commander';
+import { type PolicyPreset, PRESET_NAMES } from '../contract/policy/presets.ts';
 import type { Tags } from '../contract/session.ts';
 
 // Parsers of option values: commander turns what they throw into a usage error, before anything is called.
@@ -27,6 +28,21 @@ export function parsePosition(text: string): { latitude: number; longitude: numb
   const [latitude = 0, longitude = 0, accuracy] = text.split(',').map(Number);
   return { latitude, longitude, ...(accuracy !== undefined && { accuracy }) };
 }
+
+/** `ssrf,https-only`. */
+export function parsePresets(given: string): PolicyPreset[] {
+  return given.split(',').map(name => {
+    const known = PRESET_NAMES.find(preset => preset === name.trim());
+    if (known === undefined)
+      throw new InvalidArgumentError(`"${name}" is no preset; there are ${PRESET_NAMES.join(', ')}.`);
+    return known;
+  });
+}
+
+export const presetsOption = (description: string) =>
+  new Option('--policy-presets <names>', `${description}, joined by commas: ${PRESET_NAMES.join(', ')}`).argParser(
+    parsePresets,
+  );
 
 /** An option that may be repeated. */
 export const collectOption = (text: string, before: string[] = []): string[] => [...before, text];

@@ -37,7 +37,7 @@ export const egressGrant = leaseKey.extend({
         sites: siteRules.describe('Site rules of the layer.'),
       }),
     )
-    .max(POLICY_LAYERS.length)
+    .max(POLICY_LAYERS.length + 1) // presets are a second one of the session
     .describe('Site rules by layer; layers without site rules may be left out.'),
 });
 export type EgressGrant = z.infer<typeof egressGrant>;

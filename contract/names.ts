@@ -193,6 +193,7 @@ export const ENV = {
   profileQuotaMb: 'OMICRON_PROFILE_QUOTA_MB',
   profileRetentionDays: 'OMICRON_PROFILE_RETENTION_DAYS',
   keepFiles: 'OMICRON_KEEP_FILES',
+  policyPresets: 'OMICRON_POLICY_PRESETS',
   hibernate: 'OMICRON_HIBERNATE',
   hibernatedHours: 'OMICRON_HIBERNATED_HOURS',
   artifactEndpoints: 'OMICRON_ARTIFACT_ENDPOINTS',
@@ -304,6 +305,8 @@ export const ENV = {
   egress: 'OMICRON_EGRESS',
   /** User of `omicron-browser mcp`, whose browsers it leases. */
   mcpUser: 'OMICRON_MCP_USER',
+  /** Presets of policies under which `omicron-browser mcp` leases, joined by commas. */
+  mcpPolicyPresets: 'OMICRON_MCP_POLICY_PRESETS',
   /** Folder of the local stack. */
   folder: 'OMICRON_FOLDER',
   mcpUrlFallback: 'PLAYWRIGHT_MCP_URL',

@@ -7,6 +7,7 @@ import { HIBERNATE } from './hibernation.ts';
 import { epoch, runnerId, sessionId } from './lease-key.ts';
 import { KEEP_PAGES } from './page-names.ts';
 import { pageOptions } from './page-options.ts';
+import { presetNames } from './policy/presets.ts';
 import { PROFILE_FORMS, PROFILE_MODES, profileName } from './profile.ts';
 import { SESSION_STATES } from './states.ts';
 import { isStorable } from './storable.ts';
@@ -135,6 +136,11 @@ export const getOrCreateRequest = z
       .optional()
       .describe(
         "Uploads and downloads that stay after the session's end: none, all, or these names; default: the deployment's, `none` unless set.",
+      ),
+    policy_presets: presetNames
+      .optional()
+      .describe(
+        "Presets of policies that hold beside the policies of deployment, user and session, from the lease's start to its end; default: the deployment's, none unless set. A live lease keeps its own.",
       ),
     profile: profileName
       .nullable()

@@ -135,6 +135,7 @@ async function coreOf(parts: ControllerParts, controllerUrl: Promise<string>) {
     startSeconds: settings.startSeconds,
     hibernate: settings.hibernate,
     keepFiles: settings.keepFiles,
+    policyPresets: settings.policyPresets,
   };
   const wake = wakes();
   const stopped = new AbortController();

@@ -5,6 +5,7 @@ import { KEEP_FILES } from '../contract/files.ts';
 import { HIBERNATE } from '../contract/hibernation.ts';
 import { ENV, RUNNER_NAME_PREFIX } from '../contract/names.ts';
 import { credentialRules } from '../contract/policy/credentials.ts';
+import { PRESET_NAMES, presetNames } from '../contract/policy/presets.ts';
 import {
   choice,
   decimal,
@@ -218,6 +219,13 @@ export const CONTROLLER_SETTINGS = {
   /** Days after which a profile that no lease has used is deleted. */
   profileRetentionDays: [ENV.profileRetentionDays, integer(1, 36_500).default(365)],
 
+  /** Presets of policies, joined by commas, for sessions whose request does not name its own: `ssrf,https-only`. */
+  policyPresets: [
+    ENV.policyPresets,
+    derived(`presets joined by commas: ${PRESET_NAMES.join(', ')}`, text => presetNames.parse(text.split(','))).default(
+      [],
+    ),
+  ],
   /** Uploads and downloads that stay after their session where its request does not say, as long as videos. */
   keepFiles: [ENV.keepFiles, choice(...KEEP_FILES).default('none')],
   /** Moments at which sessions are hibernated whose request does not say: `never`, when the `node` goes, or at `expiry` too. */

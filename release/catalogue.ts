@@ -1,3 +1,5 @@
+import { PRESET_NAMES } from '../contract/policy/presets.ts';
+
 /** The publisher: the namespace of the MCP registry is proven by this account. */
 const OWNER = 'example';
 export const REPOSITORY = `https://github.com/${OWNER}/omicron-browser`;
@@ -32,6 +34,13 @@ const CONTROLLER = [
 
 const USER = { name: 'OMICRON_MCP_USER', description: 'User whose browsers are leased', isSecret: false } as const;
 
+/** P4: asked for at the installation; its sessions have them, so that they leave with it. */
+const PRESETS = {
+  name: 'OMICRON_MCP_POLICY_PRESETS',
+  description: `Presets of policies for its browsers, joined by commas: ${PRESET_NAMES.join(', ')}; empty: the deployment's alone`,
+  isSecret: false,
+} as const;
+
 /** `server.json` of the MCP registry: the command as a stdio server. <https://modelcontextprotocol.io/registry/package-types> */
 export const serverJson = (version: string) => ({
   $schema: 'https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json',
@@ -51,7 +60,7 @@ export const serverJson = (version: string) => ({
         { type: 'positional', value: 'mcp' },
         { type: 'named', name: '--user', description: 'User whose browser is leased', isRequired: false },
       ],
-      environmentVariables: CONTROLLER.map(({ name, description, isSecret }) => ({
+      environmentVariables: [...CONTROLLER, PRESETS].map(({ name, description, isSecret }) => ({
         name,
         description,
         isSecret,
@@ -80,7 +89,7 @@ export const catalogueEntries = (version: string) => ({
       dockerImage: IMAGE,
       command: 'npx',
       arguments: ARGUMENTS(version),
-      environment: [...CONTROLLER, USER].map(({ name, isSecret }) => ({
+      environment: [...CONTROLLER, USER, PRESETS].map(({ name, isSecret }) => ({
         key: name,
         type: isSecret ? 'secret' : 'plain_text',
         promptOnInstallation: true,

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { TOOLSETS } from '../../contract/assignment.ts';
 import { API_NAMESPACES, ENV } from '../../contract/names.ts';
-import { parseCount } from '../arguments.ts';
+import { parseCount, presetsOption } from '../arguments.ts';
 import type { Cli } from '../connect.ts';
 import { EXIT } from '../exit.ts';
 
@@ -12,6 +12,7 @@ export function machineCommands(program: Command, cli: Cli): void {
     .description('run the local stack (controller, database, egress proxy, warm browsers) until Ctrl-C')
     .option('--port <port>', 'port of the controller (default: the previous one, else any)', parseCount)
     .option('--pool <count>', 'number of browsers to keep warm (default 1)', parseCount)
+    .addOption(presetsOption('presets of policies for its sessions while it runs'))
     .action(async options => {
       const { up } = await import('./up.ts');
       await up(cli, options);
@@ -31,6 +32,7 @@ export function machineCommands(program: Command, cli: Cli): void {
     .addOption(new Option('--toolset <name>', 'tools to offer').choices(TOOLSETS).default('playwright'))
     .option('--image-text', 'put the picture of browser_screenshot into its text too, as base64')
     .option('--no-video', 'do not record videos')
+    .addOption(presetsOption('presets of policies for its browsers').env(ENV.mcpPolicyPresets))
     .action(async options => {
       const { mcp } = await import('./mcp.ts');
       await mcp(cli, options);

@@ -1,12 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import * as z from 'zod';
 import type { PolicyOwner } from '../../client/browser-sessions.ts';
 import { type LayeredPolicy, type PolicyDocument, parsePolicy } from '../../contract/policy/document.ts';
 import { POLICY_PRESETS, type PolicyPreset, PRESET_NAMES, withPresets } from '../../contract/policy/presets.ts';
 import { decideToolCall, explainToolCall } from '../../contract/policy/tools.ts';
 import { OmicronError } from '../../contract/problem.ts';
+import { parsePresets } from '../arguments.ts';
 import { type Cli, connectController } from '../connect.ts';
 import { UsageError } from '../exit.ts';
 
@@ -26,7 +27,7 @@ export function policyCommands(program: Command, cli: Cli): void {
     .action(() => listPresets(cli));
   withOwner(policy.command('apply').description('replace the policy with FILE (- for stdin), or add presets to it'))
     .argument('[file]', 'policy document (JSON)')
-    .option('--preset <names>', `presets to add, joined by commas: ${PRESET_NAMES.join(', ')}`, presetNames)
+    .option('--preset <names>', `presets to add, joined by commas: ${PRESET_NAMES.join(', ')}`, parsePresets)
     .action((file, options) => applyPolicy(cli, file, options));
   withOwner(policy.command('delete').description('delete the policy')).action(options => deletePolicy(cli, options));
   policy
@@ -63,15 +64,6 @@ async function showPolicy(cli: Cli, options: OwnerOptions & { effective?: boolea
     ['LAYER', 'POLICY'],
     found.layers.map(({ layer, policy }) => [layer, JSON.stringify(policy)]),
   );
-}
-
-function presetNames(given: string): PolicyPreset[] {
-  return given.split(',').map(name => {
-    const known = PRESET_NAMES.find(preset => preset === name.trim());
-    if (known === undefined)
-      throw new InvalidArgumentError(`"${name}" is no preset; there are ${PRESET_NAMES.join(', ')}.`);
-    return known;
-  });
 }
 
 function listPresets(cli: Cli): void {

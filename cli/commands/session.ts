@@ -5,10 +5,11 @@ import { KEEP_FILES, type KeepFiles } from '../../contract/files.ts';
 import { HIBERNATE, type Hibernate } from '../../contract/hibernation.ts';
 import { KEEP_PAGES, type KeepPages } from '../../contract/page-names.ts';
 import { COLOR_SCHEMES, type PageOptions, PERMISSIONS } from '../../contract/page-options.ts';
+import type { PolicyPreset } from '../../contract/policy/presets.ts';
 import { PROFILE_FORMS, PROFILE_MODES, type ProfileForm } from '../../contract/profile.ts';
 import type { SessionEvent, Tags } from '../../contract/session.ts';
 import { SESSION_STATES, type SessionState } from '../../contract/states.ts';
-import { parseCount, parsePosition, parseSeconds, parseViewport, tagOption } from '../arguments.ts';
+import { parseCount, parsePosition, parseSeconds, parseViewport, presetsOption, tagOption } from '../arguments.ts';
 import { type Cli, connectController } from '../connect.ts';
 import { findSession, type SessionName, sessionName, withSessionName } from '../find-session.ts';
 import { userActionCommands } from './user-actions.ts';
@@ -44,6 +45,7 @@ export function sessionCommands(program: Command, cli: Cli): void {
         "when to keep the session without its browser (default: the deployment's)",
       ).choices(HIBERNATE),
     )
+    .addOption(presetsOption("presets of policies for the lease (default: the deployment's)"))
     .option('--no-video', 'do not record videos')
     .addOption(tagOption('tag of the session'))
     .option('--no-credentials', 'give the browser none of the stored credentials')
@@ -98,6 +100,7 @@ interface StartOptions {
   keepPages?: KeepPages;
   keepFiles?: string[];
   hibernate?: Hibernate;
+  policyPresets?: readonly PolicyPreset[];
   profile?: string;
   profileMode?: (typeof PROFILE_MODES)[number];
   profileForm?: ProfileForm;
@@ -135,6 +138,7 @@ async function startSession(cli: Cli, options: StartOptions): Promise<void> {
     keepPages: options.keepPages,
     keepFiles: options.keepFiles && keptFiles(options.keepFiles),
     hibernate: options.hibernate,
+    policyPresets: options.policyPresets?.slice(),
     profile: options.profile,
     profileMode: options.profileMode,
     profileForm: options.profileForm,

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { ENV } from '../../contract/names.ts';
+import { POLICY_PRESETS, type PolicyPreset, PRESET_NAMES } from '../../contract/policy/presets.ts';
 import { type Stack, startStack } from '../../local/stack.ts';
 import { stackEnvironment } from '../../local/stack-environment.ts';
 import { StackFolder } from '../../local/stack-folder.ts';
@@ -12,6 +13,7 @@ import manifest from '../package.json' with { type: 'json' };
 interface UpOptions {
   port?: number;
   pool?: number;
+  policyPresets?: readonly PolicyPreset[];
 }
 
 /** Starts the local stack that the environment describes; its log goes into the folder. */
@@ -25,14 +27,25 @@ export async function startLocalStack({ environment, folder }: Cli, options: UpO
   const { version } = manifest;
   const onLost = (spans: number) => log.warn({ spans }, 'spans lost: the collector does not take them');
   const stopTracing = await startTracing({ name: 'omicron-controller', version, onLost }, environment);
+  const { settings, ...described } = stackEnvironment(environment);
+  const presets = options.policyPresets;
   const stack = await startStack({
-    ...stackEnvironment(environment),
+    ...described,
+    settings: presets === undefined ? settings : { ...settings, [ENV.policyPresets]: presets.join() },
     folder,
     port: options.port,
     poolIdle: options.pool,
     log,
   });
   return { ...stack, stop: () => stack.stop().then(stopTracing) };
+}
+
+/** P4: presets of policies are offered, to take or to leave; they hold while the stack runs with them. */
+function describePresets(environment: Cli['environment'], { policyPresets }: UpOptions): string {
+  const taken = policyPresets?.join(', ') ?? environment[ENV.policyPresets];
+  if (taken) return `Its sessions have the policy presets ${taken}, until it is started without them.`;
+  const offered = PRESET_NAMES.map(name => `  ${name.padEnd(16)} ${POLICY_PRESETS[name].title}`).join('\n');
+  return `Its sessions may do what no policy forbids. Presets to take, "up --policy-presets ssrf,https-only":\n${offered}`;
 }
 
 /** `up`: runs the local stack in the foreground until Ctrl-C. */
@@ -48,6 +61,8 @@ Try it in another terminal, in this folder:
   npx omicron-browser smoke https://example.com
   npx omicron-browser session start --user ada --conversation chat-1
   npx omicron-browser credentials set example --user ada --username ada@example.com --url example.com
+
+${describePresets(cli.environment, options)}
 
 An application finds it by ${ENV.controllerUrl} and ${ENV.serviceSecret}; in its terminal:
   set -a; . ${join(folder, 'application.env')}; set +a

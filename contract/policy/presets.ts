@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import * as z from 'zod';
 import { type PolicyDocument, policyDocument } from './document.ts';
 
 /**
@@ -79,7 +80,9 @@ export const POLICY_PRESETS = {
 } as const satisfies Record<string, { title: string; policy: PolicyDocument }>;
 
 export type PolicyPreset = keyof typeof POLICY_PRESETS;
-export const PRESET_NAMES = Object.keys(POLICY_PRESETS) as PolicyPreset[]; // `Object.keys` forgets the names
+export const PRESET_NAMES = Object.keys(POLICY_PRESETS) as [PolicyPreset, ...PolicyPreset[]]; // `Object.keys` forgets the names
+/** Names of presets, each once. */
+export const presetNames = z.array(z.enum(PRESET_NAMES)).max(PRESET_NAMES.length);
 
 /** A document with presets, and how many of their rules and settings it did not have, and had. */
 export interface WithPresets {

@@ -3,6 +3,7 @@ import type { RunnerOptions } from '../../contract/assignment.ts';
 import type { KeepFiles } from '../../contract/files.ts';
 import type { Hibernate } from '../../contract/hibernation.ts';
 import { type PageOptions, pageOptions } from '../../contract/page-options.ts';
+import { type PolicyPreset, withPresets } from '../../contract/policy/presets.ts';
 import type { EndReason, GetOrCreateRequest } from '../../contract/session.ts';
 import type { Database } from '../ports/database.ts';
 import { callFunction, callRows } from './call.ts';
@@ -22,6 +23,7 @@ export interface Acquisition {
     | 'snapshot'
     | 'keep_files'
     | 'keep_pages'
+    | 'policy_presets'
     | 'tags'
     | 'profile'
     | 'profile_mode'
@@ -150,6 +152,8 @@ export interface LeaseRules {
   hibernate: Hibernate;
   /** Files that stay after their session, where its request does not say. */
   keepFiles: Exclude<KeepFiles, string[]>;
+  /** Presets of policies for sessions whose request does not name its own. */
+  policyPresets?: readonly PolicyPreset[];
 }
 
 const acquired = z.discriminatedUnion('outcome', [
@@ -205,7 +209,7 @@ export function sqlLeases(database: Database, rules: LeaseRules): Leases {
   return {
     async acquire({ request, ...acquisition }) {
       const { record_video, credentials, toolset, snapshot, keep_pages, tags, hibernate = rules.hibernate } = request;
-      const { keep_files = rules.keepFiles } = request;
+      const { keep_files = rules.keepFiles, policy_presets: presets = rules.policyPresets ?? [] } = request;
       const { profile: name, profile_mode: mode, profile_form: form, profile_tabs: tabs } = request;
       const options: RunnerOptions = {
         record_video,
@@ -227,7 +231,11 @@ export function sqlLeases(database: Database, rules: LeaseRules): Leases {
           p_abandon: acquisition.abandonClaimId,
           p_ttl_seconds: request.ttl_seconds,
           p_max_session_seconds: rules.maxSessionSeconds,
-          p_options: JSON.stringify({ ...options, ...profile }),
+          p_options: JSON.stringify({
+            ...options,
+            ...profile,
+            ...(presets.length > 0 && { policy: withPresets(null, presets).policy }),
+          }),
           p_tags: tags === undefined ? null : JSON.stringify(tags),
           p_provider: acquisition.provider,
           p_template: acquisition.template,

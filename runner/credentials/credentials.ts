@@ -124,21 +124,9 @@ export function credentials({
 }: CredentialsOptions): Credentials {
   const byName = secretsByName(sites);
 
-  /**
-   * The target's frame and every frame around it must be of an allowed origin: so none can be framed by a stranger.
-   */
-  function refusedFrames(site: Site, frame: Frame | null): FillRefusal | undefined {
-    if (frame === null || frame.isDetached()) return PAGE_CHANGED;
-    for (let each: Frame | null = frame; each !== null; each = each.parentFrame()) {
-      const { allowed, reason } = origins.decide(site, originOf(each.url()));
-      if (!allowed) return refusal('origin_refused', `Nothing was typed: ${reason}.`);
-    }
-    return undefined;
-  }
-
   async function put(field: ElementHandle, { site, kind }: Secret, name: string, signal: AbortSignal) {
     const frame = await field.ownerFrame();
-    const refused = refusedFrames(site, frame) ?? (await unfit(field, kind));
+    const refused = refusedFrames(origins, site, frame) ?? (await unfit(field, kind));
     if (refused !== undefined) return refused;
     if (frame === null || (await documents.isScripted(frame))) return SCRIPTED;
     const value = kind === 'code' ? await code(site.site, signal).catch(() => undefined) : secrets[name];
@@ -147,7 +135,7 @@ export function credentials({
       onGiven(name);
       await pictures.filled(frame, value, kind, () => fields.textOf(field));
       // Once more, right before typing. From here on the field's own document is held: if it goes, so does the call.
-      const now = signal.aborted ? PAGE_CHANGED : refusedFrames(site, frame);
+      const now = signal.aborted ? PAGE_CHANGED : refusedFrames(origins, site, frame);
       if (now !== undefined) return now;
       fields.add(field, { name, secret: kind !== 'username' });
       if (kind !== 'username') documents.filled(frame);
@@ -184,7 +172,8 @@ export function credentials({
       const secret = byName.get(name);
       if (secret === undefined) return refusal('no_credential', `There is no secret named ${name}.`);
       // Before anything else of the page is looked at.
-      const refused = (await ask(secret.site, page.url(), signal)) ?? refusedFrames(secret.site, page.mainFrame());
+      const refused =
+        (await ask(secret.site, page.url(), signal)) ?? refusedFrames(origins, secret.site, page.mainFrame());
       if (refused !== undefined) return refused;
       const field = await pinTarget(page, target);
       if (field === undefined)
@@ -215,6 +204,18 @@ export function credentials({
       return 'replaced';
     },
   };
+}
+
+/**
+ * The target's frame and every frame around it must be of an allowed origin: so none can be framed by a stranger.
+ */
+function refusedFrames(origins: LoginOrigins, site: Site, frame: Frame | null): FillRefusal | undefined {
+  if (frame === null || frame.isDetached()) return PAGE_CHANGED;
+  for (let each: Frame | null = frame; each !== null; each = each.parentFrame()) {
+    const { allowed, reason } = origins.decide(site, originOf(each.url()));
+    if (!allowed) return refusal('origin_refused', `Nothing was typed: ${reason}.`);
+  }
+  return undefined;
 }
 
 /** Questions to the person about credentials of which nothing says where they may be used. */

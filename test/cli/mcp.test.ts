@@ -9,7 +9,6 @@ import { BrowserSessions } from '../../client/browser-sessions.ts';
 import { APP_TOOLS, SHOW_TOOL } from '../../contract/app-names.ts';
 import { APP_URI, SHOWS_APPS } from '../../contract/mcp-app.ts';
 import { ENV } from '../../contract/names.ts';
-import { withPresets } from '../../contract/policy/presets.ts';
 import { CODE_META } from '../../contract/tool-failure.ts';
 import { isRunning, processId } from '../../controller/runners/local/process.ts';
 import { type DemoSite, startDemoSite } from '../../local/demo-site.ts';
@@ -158,12 +157,12 @@ describe('omicron-browser mcp', { timeout: 120_000 }, () => {
   );
 
   it('[P5] works through an MCP gateway of its users, whose removal leaves nothing', async () => {
-    // An offer of an installation that its operator takes.
-    const { policy } = withPresets(null, ['chain-allowlist']);
     const noScrolling = { tools: ['browser_scroll'], when: [], action: 'block_always' } as const;
-    await sessions.putPolicy({ userId: 'desktop' }, { ...policy, tools: [...policy.tools, noScrolling] });
+    await sessions.putPolicy({ userId: 'desktop' }, { version: 1, tools: [noScrolling] });
     onTestFinished(() => sessions.deletePolicy({ userId: 'desktop' }));
-    const gateway = await startGateway(stack.folder, ['--conversation', 'installed', '--toolset', 'compat']);
+    // An offer of the installation that its operator takes.
+    const offers = ['--policy-presets', 'chain-allowlist'];
+    const gateway = await startGateway(stack.folder, ['--conversation', 'installed', '--toolset', 'compat', ...offers]);
     const client = new Client({ name: 'platform', version: '1' });
     await client.connect(new StreamableHTTPClientTransport(new URL(gateway.url)));
     const { tools } = await client.listTools();
@@ -180,6 +179,9 @@ describe('omicron-browser mcp', { timeout: 120_000 }, () => {
     expect(textOf(await call('browser_scroll', { direction: 'down' }))).toContain('policy_blocked');
     const refused = await call('browser_navigate', { url: 'http://169.254.169.254/' });
     expect(refused).toMatchObject({ isError: true, _meta: { [CODE_META]: 'port_refused' } });
+    const odd = { sessionId: 'no session', url: site.url };
+    await client.callTool({ name: 'browser_navigate', arguments: odd });
+    expect(textOf(await client.callTool({ name: 'browser_navigate', arguments: odd }))).toContain('policy_blocked');
     const [runnerId = ''] = await runnersOf('installed');
     const installed = processTree(gateway.pid).map(processId);
     expect(installed.length).toBeGreaterThan(1);
@@ -192,6 +194,12 @@ describe('omicron-browser mcp', { timeout: 120_000 }, () => {
       'the runner to be gone',
       async () => !(await readdir(join(stack.folder, 'runners'))).includes(runnerId),
     );
+    // Its presets have left with it.
+    await using plain = await desktop(stack.folder, ['--conversation', 'afterwards', '--toolset', 'compat']);
+    for (let n = 0; n < 2; n++)
+      expect(textOf(await plain.client.callTool({ name: 'browser_navigate', arguments: odd }))).not.toContain(
+        'policy_blocked',
+      );
   });
 
   it('leases again after its lease was ended, and names the conversation’s browser by its option', async () => {

@@ -39,6 +39,7 @@ it.each([
   ['policy show --user u --session s', '--session'],
   ['policy show --effective', '--session'],
   ['up --port high', '--port'],
+  ['up --policy-presets ssfr', 'chain-allowlist, ssrf, https-only'],
   ['file put /no/such/file s', '/no/such/file cannot be read'],
   ['file put /usr s', 'it is not a file'],
   ['brew', "unknown command 'brew'"],
@@ -51,7 +52,7 @@ it.each([
 it('starts a session with what its options say', async () => {
   controller.answerNext(ready());
   const options =
-    '--ttl 60 --wait 600 --toolset compat --snapshot none --no-video --tag a=1 --tag b=2=3 --require-credentials';
+    '--ttl 60 --wait 600 --policy-presets ssrf,https-only --toolset compat --snapshot none --no-video --tag a=1 --tag b=2=3 --require-credentials';
   const { code, stdout } = await run(`session start --user u --conversation c ${options}`);
   expect(code).toBe(0);
   expect(JSON.parse(stdout)).toMatchObject({ session_id: SESSION_ID, mcp_url: 'http://127.0.0.1:1/mcp' });
@@ -60,6 +61,7 @@ it('starts a session with what its options say', async () => {
     conversation_id: 'c',
     ttl_seconds: 60,
     wait_seconds: 60, // the most that one call may wait
+    policy_presets: ['ssrf', 'https-only'],
     toolset: 'compat',
     snapshot: 'none',
     record_video: false,

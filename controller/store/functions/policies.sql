@@ -6,16 +6,20 @@ language sql as $$
     set document = excluded.document, version = nextval('omicron.policy_versions'), updated_at = clock_timestamp()
 $$;
 
--- {version, layers: [{layer, policy}]} of one session, widest layer first. Every start and every report reads it:
+-- {version, layers: [{layer, policy}]} of one session, widest layer first, the presets of its lease last. Every start and every report reads it:
 -- PL/pgSQL plans a statement once per connection, SQL at each call.
 create or replace function omicron.policy_of(p_session uuid, p_user text) returns jsonb
 language plpgsql stable as $$
 begin
   return (
     select jsonb_build_object(
-      'version', coalesce(string_agg(left(layer, 1) || version, '.' order by layer), '0'),
+      'version', coalesce(string_agg(left(layer, 1) || version, '.' order by layer, version), '0'),
       'layers', coalesce(jsonb_agg(jsonb_build_object('layer', layer, 'policy', document)
-                                   order by array_position(array['deployment', 'user', 'session'], layer)), '[]'))
-      from omicron.policies
-     where (layer, subject) in (('deployment', ''), ('user', p_user), ('session', p_session::text)));
+                                   order by array_position(array['deployment', 'user', 'session'], layer), version), '[]'))
+      from (
+        select layer, document, version::text from omicron.policies
+         where (layer, subject) in (('deployment', ''), ('user', p_user), ('session', p_session::text))
+        union all
+        select 'session', options -> 'policy', 'p' from omicron.browser_sessions
+         where id = p_session and options ? 'policy') l);
 end $$;

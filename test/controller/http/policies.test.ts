@@ -89,6 +89,38 @@ describe('policies', () => {
   });
 });
 
+describe('presets of policies', () => {
+  const HTTPS_ONLY = { layer: 'session', policy: { sites: { httpsOnly: true } } };
+
+  it('[P4] hold from the start of the lease that asks for them, beside its session’s own, and go with it', async () => {
+    const user = someUser();
+    const lease = await stack.lease({ user_id: user, policy_presets: ['https-only'] });
+    const { runner, given } = await stack.machine.leased(lease.session_id);
+    expect(given.policy).toMatchObject({ version: 'sp', layers: [HTTPS_ONLY] });
+    const ask = { runner_id: runner.id, credential: given.egress_credential };
+    expect((await egress(EGRESS_ROUTES.authorize, ask)).body).toMatchObject({
+      grant: { version: 'sp', layers: [{ layer: 'session', sites: { httpsOnly: true } }] },
+    });
+    for (const path of [`/internal/users/${user}/policy`, `${sessionPath(lease.session_id)}/policy`])
+      await stack.call('PUT', path, { body: policy(['evil.example']) });
+    const { body } = await asRunner(given.lease_token, 'GET', 'runner-policy');
+    expect(body).toMatchObject({
+      layers: [{ layer: 'user' }, { layer: 'session', policy: { sites: { deny: ['evil.example'] } } }, HTTPS_ONLY],
+    });
+    expect((await asRunner(given.lease_token, 'POST', 'runner-activity', { calls: 0 })).body).toMatchObject({
+      policy_version: (body as { version: string }).version,
+    });
+
+    await stack.call('DELETE', sessionPath(lease.session_id));
+    const next = await stack.lease({ user_id: user });
+    expect((await stack.machine.leased(next.session_id)).given.policy.layers).toMatchObject([{ layer: 'user' }]);
+    const wrong = await stack.call('POST', '/internal/browser-sessions/get-or-create', {
+      body: { user_id: user, conversation_id: 'wrong', policy_presets: ['ssfr'] },
+    });
+    expect(wrong.status).toBe(400);
+  });
+});
+
 describe('an authorization request of the egress proxy', () => {
   it('is answered for the credential of a living lease only', async () => {
     const { given, key, lease } = await leased();

@@ -275,6 +275,7 @@ class GetOrCreateRequest(TypedDict):
     snapshot: NotRequired[Literal["changes", "full", "none", "playwright"]]
     keep_pages: NotRequired[Literal["none", "last", "calls"]]
     keep_files: NotRequired[Literal["none", "all"] | list[KeepFile]]
+    policy_presets: NotRequired[list[Literal["chain-allowlist", "ssrf", "https-only"]]]
     profile: NotRequired[str | None]
     profile_mode: NotRequired[Literal["read-write", "read-only"]]
     profile_form: NotRequired[Literal["light", "complete"]]

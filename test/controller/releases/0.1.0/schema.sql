@@ -1469,18 +1469,22 @@ language sql as $$
     set document = excluded.document, version = nextval('omicron.policy_versions'), updated_at = clock_timestamp()
 $$;
 
--- {version, layers: [{layer, policy}]} of one session, widest layer first. Every start and every report reads it:
+-- {version, layers: [{layer, policy}]} of one session, widest layer first, the presets of its lease last. Every start and every report reads it:
 -- PL/pgSQL plans a statement once per connection, SQL at each call.
 create or replace function omicron.policy_of(p_session uuid, p_user text) returns jsonb
 language plpgsql stable as $$
 begin
   return (
     select jsonb_build_object(
-      'version', coalesce(string_agg(left(layer, 1) || version, '.' order by layer), '0'),
+      'version', coalesce(string_agg(left(layer, 1) || version, '.' order by layer, version), '0'),
       'layers', coalesce(jsonb_agg(jsonb_build_object('layer', layer, 'policy', document)
-                                   order by array_position(array['deployment', 'user', 'session'], layer)), '[]'))
-      from omicron.policies
-     where (layer, subject) in (('deployment', ''), ('user', p_user), ('session', p_session::text)));
+                                   order by array_position(array['deployment', 'user', 'session'], layer), version), '[]'))
+      from (
+        select layer, document, version::text from omicron.policies
+         where (layer, subject) in (('deployment', ''), ('user', p_user), ('session', p_session::text))
+        union all
+        select 'session', options -> 'policy', 'p' from omicron.browser_sessions
+         where id = p_session and options ? 'policy') l);
 end $$;
 
 -- egress-leases.sql
@@ -2360,7 +2364,7 @@ insert into omicron.migrations (name, digest, declares) values ('functions/hiber
 insert into omicron.migrations (name, digest, declares) values ('functions/line.sql', '4476ca65d4b94ee126489b36d752a1cdb47c2616af5081df3601321affe09a2d', '{"omicron.free_places(text, text, bigint)",omicron.line_retry_ms(bigint),"omicron.join_line(text, text, text, text, boolean, integer, boolean)","omicron.line_turns(text, text, bigint[])","omicron.leave_line(bigint, boolean)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/make-ready.sql', 'c69c0b6c3dd2c52a3d63ab79f80b01505afe6d7d91abf0810ff087fbeda190ca', '{"omicron.make_ready(uuid, integer, uuid, text, text, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/may-act.sql', '75430f3169d777629d4d5a3927bfc95a218366849c10029bf7336e89cb49fb76', '{"omicron.may_act(uuid, integer)"}');
-insert into omicron.migrations (name, digest, declares) values ('functions/policies.sql', '47ce94d7bb82bb5c13abcdf0e3e70e9e86e33819c10004c87953e930d58c3e71', '{"omicron.put_policy(text, text, jsonb)","omicron.policy_of(uuid, text)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/policies.sql', '36db4c866414bb4d0730426dd3a5d0352ae0f5bb25373e5f0860eaf1f15c68e0', '{"omicron.put_policy(text, text, jsonb)","omicron.policy_of(uuid, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/pool.sql', 'f50591debb37826fa1964f53059704a8065accdf5f6b2fc87f2aa1bad3701dd0', '{omicron.set_capacity(integer),"omicron.give_way(text, text)","omicron.plan_pool(text, text, integer, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/profiles.sql', '84aec400ed3a0d1b260da57238be95ca656339b699f6f269197f2d24e9221fa6', '{"omicron.profile_holder(text, text, uuid)",omicron.profile_in_use(omicron.browser_sessions),"omicron.has_other_profile(omicron.browser_sessions, jsonb)","omicron.make_profile(text, text)","omicron.claim_profile(text, uuid, jsonb)",omicron.profile_closing(omicron.profiles),"omicron.open_profile(omicron.browser_sessions, uuid)","omicron.profile_content(omicron.profiles, integer)","omicron.lease_profile(uuid, integer, uuid)","omicron.written_profile(uuid, integer, uuid)","omicron.begin_objects(uuid, integer, uuid, text[], bigint[], bigint)","omicron.save_refusal(uuid, integer, uuid)","omicron.commit_save(uuid, integer, uuid, text, text, text, bigint, text[], jsonb, integer)","omicron.drop_versions(uuid, integer)","omicron.lease_chunks(uuid, integer, uuid, text[])","omicron.release_profile(uuid, integer, uuid)",omicron.drop_unused_key(text),"omicron.delete_profile(text, text)","omicron.loose_objects(integer, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/prune.sql', '790bc3b806931aa4d2a8b5961bfe9744ca6b8fb5cc4a0db9adb0ee792ef53030', '{omicron.may_prune(),"omicron.floor_place(text, text)","omicron.first_epoch(text, text)","omicron.prune_events(integer, bigint, integer)",omicron.prune_artifacts(uuid[]),"omicron.prune_sessions(integer, jsonb, integer)","omicron.prune_runners(integer, integer)"}');

@@ -44,6 +44,7 @@ Snapshot = Literal["changes", "full", "none", "playwright"]
 KeepFiles = Literal["none", "all"]
 KeepPages = Literal["none", "last", "calls"]
 Hibernate = Literal["never", "node", "expiry"]
+PolicyPreset = Literal["chain-allowlist", "ssrf", "https-only"]
 McpAuth = Literal["header", "url"]
 ColorScheme = Literal["light", "dark"]
 Permission = Literal["clipboard-read", "clipboard-write", "geolocation", "notifications"]
@@ -95,6 +96,7 @@ class AsyncBrowserSessions:
         keep_pages: KeepPages | None = None,
         keep_files: KeepFiles | Sequence[str] | None = None,
         hibernate: Hibernate | None = None,
+        policy_presets: Sequence[PolicyPreset] | None = None,
         mcp_auth: McpAuth | None = None,
         credentials: bool | None = None,
         profile: str | None = None,
@@ -132,6 +134,7 @@ class AsyncBrowserSessions:
             "keep_pages": keep_pages,
             "keep_files": keep_files,
             "hibernate": hibernate,
+            "policy_presets": policy_presets,
             "mcp_auth": mcp_auth,
             "credentials": credentials,
             "profile": profile,
@@ -171,6 +174,7 @@ class AsyncBrowserSessions:
         keep_pages: KeepPages | None = None,
         keep_files: KeepFiles | Sequence[str] | None = None,
         hibernate: Hibernate | None = None,
+        policy_presets: Sequence[PolicyPreset] | None = None,
         mcp_auth: McpAuth | None = None,
         credentials: bool | None = None,
         profile: str | None = None,
@@ -201,6 +205,7 @@ class AsyncBrowserSessions:
             keep_pages=keep_pages,
             keep_files=keep_files,
             hibernate=hibernate,
+            policy_presets=policy_presets,
             mcp_auth=mcp_auth,
             credentials=credentials,
             profile=profile,
