@@ -112,7 +112,7 @@ describe('presets of policies', () => {
     });
 
     await stack.call('DELETE', sessionPath(lease.session_id));
-    const next = await stack.lease({ user_id: user });
+    const next = await stack.lease({ user_id: user, conversation_id: 'next' });
     expect((await stack.machine.leased(next.session_id)).given.policy.layers).toMatchObject([{ layer: 'user' }]);
     const wrong = await stack.call('POST', '/internal/browser-sessions/get-or-create', {
       body: { user_id: user, conversation_id: 'wrong', policy_presets: ['ssfr'] },

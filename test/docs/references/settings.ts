@@ -62,6 +62,10 @@ const OTHERS: readonly [title: string, rows: readonly (readonly [name: string, m
       [ENV.sessionsEnabled, '`true`, `1`, `on` or `yes`: `browserSource` leases browsers from the controller.'],
       [ENV.mcpUrlFallback, 'Otherwise: one Playwright MCP server that all callers of `browserSource` share.'],
       [ENV.mcpUser, 'The user of `omicron-browser mcp`, as `--user`; `desktop` by default.'],
+      [
+        ENV.mcpPolicyPresets,
+        "Presets of policies for the browsers of `omicron-browser mcp`, as `--policy-presets`; the deployment's by default.",
+      ],
       [ENV.folder, 'Folder of the local stack, as `--folder`; `.omicron` by default.'],
       [ENV.egress, '`off`: the local stack has no egress proxy, and pages reach this machine and its network.'],
     ],
