@@ -119,6 +119,34 @@ const login = async (args: object = {}) => {
 };
 const posted = (path: string) => site.arrived.filter(({ url, all }) => url === path && all.startsWith('POST')).at(-1);
 
+test.each(['https://denied.test/', 'http://denied.test/'])(
+  'a click that leads to %s fails with the code of the way out, and so do a key, a script and the way back',
+  async url => {
+    const link = `() => { document.body.innerHTML = '<a id=denied href="${url}">Offer</a>'; document.links[0].focus(); return 1 }`;
+    for (const [name, args] of [
+      ['browser_click', { target: '#denied' }],
+      ['browser_click', { selector: '#denied' }],
+      ['browser_press_key', { key: 'Enter' }],
+      ['browser_evaluate', { function: `() => { location.href = '${url}' }` }],
+    ] as const) {
+      await goTo(at('evil.test', '/login'));
+      await call('browser_evaluate', { function: link });
+      const result = await client.callTool({ name, arguments: args });
+      expect(result, name).toMatchObject({ isError: true, _meta: { [CODE_META]: 'site_denied' } });
+    }
+    await goTo(url);
+    await goTo(at('evil.test', '/login'));
+    const back = await client.callTool({ name: 'browser_navigate_back', arguments: {} });
+    expect(back).toMatchObject({ isError: true, _meta: { [CODE_META]: 'site_denied' } });
+    // A tab beside it, and a call that only looks, do not fail.
+    await goTo(at('evil.test', '/login'));
+    await call('browser_evaluate', { function: link.replace('id=denied', 'id=denied target=_blank') });
+    const beside = await call('browser_click', { target: '#denied' });
+    expect([beside.failed, beside.text]).toEqual([false, expect.stringContaining('site_denied')]);
+    expect((await call('browser_snapshot')).failed).toBe(false);
+  },
+);
+
 test("[A8] a login finds the credential by the page's own domain, and answers nothing but how it went", async () => {
   await goTo(at('shop.test', '/login'));
   expect(await login()).toEqual({ success: true, status: 'ok', domain: 'shop.test', message: expect.any(String) });
@@ -353,34 +381,6 @@ test.each([
   const allowed = await client.callTool({ name: 'browser_navigate', arguments: { url: at('shop.test', '/login') } });
   expect(allowed.isError).toBeFalsy();
 });
-
-test.each(['https://denied.test/', 'http://denied.test/'])(
-  'so does a click that leads to %s, a key, a script and the way back',
-  async url => {
-    const link = `() => { document.body.innerHTML = '<a id=denied href="${url}">Offer</a>'; document.links[0].focus(); return 1 }`;
-    for (const [name, args] of [
-      ['browser_click', { target: '#denied' }],
-      ['browser_click', { selector: '#denied' }],
-      ['browser_press_key', { key: 'Enter' }],
-      ['browser_evaluate', { function: `() => { location.href = '${url}' }` }],
-    ] as const) {
-      await goTo(at('evil.test', '/login'));
-      await call('browser_evaluate', { function: link });
-      const result = await client.callTool({ name, arguments: args });
-      expect(result, name).toMatchObject({ isError: true, _meta: { [CODE_META]: 'site_denied' } });
-    }
-    await goTo(url);
-    await goTo(at('evil.test', '/login'));
-    const back = await client.callTool({ name: 'browser_navigate_back', arguments: {} });
-    expect(back).toMatchObject({ isError: true, _meta: { [CODE_META]: 'site_denied' } });
-    // A tab beside it, and a call that only looks, do not fail.
-    await goTo(at('evil.test', '/login'));
-    await call('browser_evaluate', { function: link.replace('id=denied', 'id=denied target=_blank') });
-    const beside = await call('browser_click', { target: '#denied' });
-    expect([beside.failed, beside.text]).toEqual([false, expect.stringContaining('site_denied')]);
-    expect((await call('browser_snapshot')).failed).toBe(false);
-  },
-);
 
 test('the browser has connections to its forwarder and no others, whatever a page tries', async () => {
   const packets: string[] = [];
