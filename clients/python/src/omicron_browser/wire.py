@@ -34,12 +34,6 @@ class ArtifactUrlRequest(TypedDict):
     ttl_seconds: NotRequired[int]
 
 
-class AskedCredential(TypedDict):
-    site: str
-    host: str
-    target: str
-
-
 class ClientCertificateInput(TypedDict):
     certificate: NotRequired[str]
     key: NotRequired[str]
@@ -275,7 +269,6 @@ class GetOrCreateRequest(TypedDict):
     snapshot: NotRequired[Literal["changes", "full", "none", "playwright"]]
     keep_pages: NotRequired[Literal["none", "last", "calls"]]
     keep_files: NotRequired[Literal["none", "all"] | list[KeepFile]]
-    policy_presets: NotRequired[list[Literal["chain-allowlist", "ssrf", "https-only"]]]
     profile: NotRequired[str | None]
     profile_mode: NotRequired[Literal["read-write", "read-only"]]
     profile_form: NotRequired[Literal["light", "complete"]]
@@ -347,7 +340,6 @@ class PendingUserAction(TypedDict):
     session_id: str
     epoch: int
     reason: str
-    credential: AskedCredential | None
     status: Literal["pending", "done", "declined", "expired"]
     note: str | None
     created_at: str
@@ -656,7 +648,6 @@ class UserAction(TypedDict):
     session_id: str
     epoch: int
     reason: str
-    credential: AskedCredential | None
     status: Literal["pending", "done", "declined", "expired"]
     note: str | None
     created_at: str
@@ -667,7 +658,6 @@ class UserAction(TypedDict):
 class UserActionAnswer(TypedDict):
     status: Literal["done", "declined"]
     note: NotRequired[str]
-    always: NotRequired[bool]
 
 
 class UserActionList(TypedDict):
