@@ -56,7 +56,7 @@ export const sessionFile = z
     mime_type: z.string().describe("Media type by the name's extension: a page chose it."),
   })
   .meta({ id: 'SessionFile' });
-export type SessionFile = z.infer<typeof sessionFile>;
+export interface SessionFile extends z.infer<typeof sessionFile> {}
 
 /** Answer of a runner's `GET /files`. */
 export const runnerFiles = z

@@ -12,4 +12,4 @@ export const keptPage = z.object({
   html_withheld: z.string().optional(),
   picture_withheld: z.string().optional(),
 });
-export type KeptPage = z.infer<typeof keptPage>;
+export interface KeptPage extends z.infer<typeof keptPage> {}

@@ -66,7 +66,7 @@ export const liveTokenAnswer = z
     expires_at: z.iso.datetime().describe('Time before which the socket must be opened.'),
   })
   .meta({ id: 'LiveTokenAnswer' });
-export type LiveTokenAnswer = z.infer<typeof liveTokenAnswer>;
+export interface LiveTokenAnswer extends z.infer<typeof liveTokenAnswer> {}
 
 /**
  * The one who acts on the browser. `pausing`: a person has asked for control while a call of the agent still runs, or while what

@@ -100,7 +100,7 @@ export const profileState = z
       .describe('Storage of sites, by their origin.'),
   })
   .meta({ id: 'ProfileState' });
-export type ProfileState = z.infer<typeof profileState>;
+export interface ProfileState extends z.infer<typeof profileState> {}
 
 export const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 
@@ -172,7 +172,7 @@ const versionShape = {
 };
 
 export const profileVersion = z.object(versionShape).meta({ id: 'ProfileVersion' });
-export type ProfileVersion = z.infer<typeof profileVersion>;
+export interface ProfileVersion extends z.infer<typeof profileVersion> {}
 
 /** A profile as its user's platform sees it; nothing of its content but the domains. */
 export const profileSchema = z
@@ -188,7 +188,7 @@ export const profileSchema = z
     writer_session_id: z.uuid().nullable().describe('Session whose live lease may save it; null: none.'),
   })
   .meta({ id: 'Profile' });
-export type Profile = z.infer<typeof profileSchema>;
+export interface Profile extends z.infer<typeof profileSchema> {}
 
 export const profileList = z
   .object({ profiles: z.array(profileSchema).describe('Profiles by name.') })
@@ -200,7 +200,7 @@ export const profileDetail = z
     versions: z.array(profileVersion).describe('Versions that are kept, newest first.'),
   })
   .meta({ id: 'ProfileDetail' });
-export type ProfileDetail = z.infer<typeof profileDetail>;
+export interface ProfileDetail extends z.infer<typeof profileDetail> {}
 
 /** Body of `POST …/restore`. */
 export const profileRestoreRequest = z
@@ -247,7 +247,7 @@ export const profileCheck = z
     url: z.string().describe('Address of the browser at the end: a site may have sent it to its login.'),
   })
   .meta({ id: 'ProfileCheck' });
-export type ProfileCheck = z.infer<typeof profileCheck>;
+export interface ProfileCheck extends z.infer<typeof profileCheck> {}
 
 /** Request of an agent for its lease, by a tool of its runner. */
 export const profileChoice = z.strictObject({

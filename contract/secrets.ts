@@ -82,7 +82,7 @@ export const credentialSchema = z
     message: 'must have a username and a password beside the TOTP seed',
   })
   .meta({ id: 'Credential' });
-export type Credential = z.infer<typeof credentialSchema>;
+export interface Credential extends z.infer<typeof credentialSchema> {}
 
 /** The targets of a credential's own url. */
 export const urlTargets = ({ url }: Pick<Credential, 'url'>): string[] | undefined =>
@@ -150,7 +150,7 @@ export const credentialList = z
       .describe('Credentials of the user, by site key; never a value.'),
   })
   .meta({ id: 'CredentialList' });
-export type CredentialList = z.infer<typeof credentialList>;
+export interface CredentialList extends z.infer<typeof credentialList> {}
 
 /** Names that an agent uses instead of the values. */
 export const secretNames = (site: string): string[] => [`${envName(site)}_USERNAME`, `${envName(site)}_PASSWORD`];

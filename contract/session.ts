@@ -253,7 +253,7 @@ export const sessionSchema = z
       .describe("Prefix of the lease's videos and files in the artifact store; null when it has none."),
   })
   .meta({ id: 'Session' });
-export type Session = z.infer<typeof sessionSchema>;
+export interface Session extends z.infer<typeof sessionSchema> {}
 
 export const expectedEpoch = epoch.describe(
   'Epoch of the lease that is meant: any but the current one is refused. Left out: the current one.',
@@ -343,7 +343,7 @@ export const sessionPage = z
     next_cursor: nextCursor,
   })
   .meta({ id: 'SessionPage' });
-export type SessionPage = z.infer<typeof sessionPage>;
+export interface SessionPage extends z.infer<typeof sessionPage> {}
 
 /** One event of a session's timeline. `data` is redacted before it is written. */
 export const eventSchema = z
@@ -363,7 +363,7 @@ export const eventSchema = z
       .describe('Details of the event, by its kind; redacted before they are written.'),
   })
   .meta({ id: 'SessionEvent' });
-export type SessionEvent = z.infer<typeof eventSchema>;
+export interface SessionEvent extends z.infer<typeof eventSchema> {}
 
 export const eventQuery = z.strictObject({
   limit: pageSize,
@@ -382,7 +382,7 @@ export const eventPage = z
     next_cursor: nextCursor,
   })
   .meta({ id: 'EventPage' });
-export type EventPage = z.infer<typeof eventPage>;
+export interface EventPage extends z.infer<typeof eventPage> {}
 
 /** A video, a file or a page of the session: stored, lost with a reason, or past its retention. */
 export const artifactSchema = z
@@ -407,7 +407,7 @@ export const artifactSchema = z
     created_at: z.iso.datetime().describe('Time at which it was reported.'),
   })
   .meta({ id: 'Artifact' });
-export type Artifact = z.infer<typeof artifactSchema>;
+export interface Artifact extends z.infer<typeof artifactSchema> {}
 
 export const artifactList = z
   .object({ artifacts: z.array(artifactSchema).describe('Artifacts of all leases of the session.') })
@@ -433,4 +433,4 @@ export const artifactUrlAnswer = z
     expires_at: z.iso.datetime().describe('Time at which the URL stops working.'),
   })
   .meta({ id: 'ArtifactUrl' });
-export type ArtifactUrl = z.infer<typeof artifactUrlAnswer>;
+export interface ArtifactUrl extends z.infer<typeof artifactUrlAnswer> {}

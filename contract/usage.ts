@@ -63,4 +63,4 @@ export const usageReport = z
     total: z.object(amounts).meta({ id: 'UsageTotal' }).describe('Total of all groups, those beyond `limit` included.'),
   })
   .meta({ id: 'UsageReport' });
-export type UsageReport = z.infer<typeof usageReport>;
+export interface UsageReport extends z.infer<typeof usageReport> {}

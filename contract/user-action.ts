@@ -46,7 +46,7 @@ export const userAction = z
     answered_at: z.iso.datetime().nullable().describe('Time of the answer; null: there is none.'),
   })
   .meta({ id: 'UserAction' });
-export type UserAction = z.infer<typeof userAction>;
+export interface UserAction extends z.infer<typeof userAction> {}
 
 export const userActionList = z
   .object({ user_actions: z.array(userAction).describe('User actions of the session.') })
@@ -63,7 +63,7 @@ const pendingUserAction = userAction
 export const pendingUserActionList = z
   .object({ user_actions: z.array(pendingUserAction).describe('User actions that wait for an answer.') })
   .meta({ id: 'PendingUserActionList' });
-export type PendingUserActionList = z.infer<typeof pendingUserActionList>;
+export interface PendingUserActionList extends z.infer<typeof pendingUserActionList> {}
 
 /** The answer to the runner that asked. */
 export const askedUserAction = userAction

@@ -20,4 +20,4 @@ export const userErasure = z
       .describe('Objects that were removed since the first request.'),
   })
   .meta({ id: 'UserErasure' });
-export type UserErasure = z.infer<typeof userErasure>;
+export interface UserErasure extends z.infer<typeof userErasure> {}

@@ -81,7 +81,7 @@ export const policyDocument = z
       context.addIssue({ code: 'custom', path, message: 'must be well-formed Unicode without the character U+0000' });
   }, BESIDE_OTHER_FAULTS)
   .meta({ id: 'Policy', title: 'omicron-browser policy' });
-export type PolicyDocument = z.infer<typeof policyDocument>;
+export interface PolicyDocument extends z.infer<typeof policyDocument> {}
 
 /** The path of the first text that no store keeps, keys among them. */
 function pathOfUnstorable(value: unknown): (string | number)[] | undefined {
@@ -113,7 +113,7 @@ export const effectivePolicy = z
       .describe('Layers that are set, widest first.'),
   })
   .meta({ id: 'EffectivePolicy' });
-export type EffectivePolicy = z.infer<typeof effectivePolicy>;
+export interface EffectivePolicy extends z.infer<typeof effectivePolicy> {}
 
 const formatPath = (path: readonly PropertyKey[]): string =>
   path.map((step, i) => (typeof step === 'number' ? `[${step}]` : `${i === 0 ? '' : '.'}${String(step)}`)).join('');

@@ -11,8 +11,18 @@ const anchor = (heading: string): string =>
     .replaceAll(' ', '-');
 
 const PAGES = new Map(await pages());
-const anchorsOf = (page: string): string[] =>
-  [...(PAGES.get(page) ?? '').matchAll(/^#+ (.+)$/gm)].map(([, heading]) => anchor(heading ?? ''));
+/** Anchors of a page's headings, of which equal ones are numbered, and those that it names itself. */
+function anchorsOf(page: string): string[] {
+  const text = PAGES.get(page) ?? '';
+  const times = new Map<string, number>();
+  const headings = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => {
+    const name = anchor(heading);
+    const before = times.get(name) ?? 0;
+    times.set(name, before + 1);
+    return before === 0 ? name : `${name}-${before}`;
+  });
+  return [...headings, ...[...text.matchAll(/<a id="([^"]+)">/g)].map(([, name = '']) => name)];
+}
 
 it('every relative link leads to a file, and its anchor to a heading', () => {
   const broken: string[] = [];
