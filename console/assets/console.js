@@ -1020,12 +1020,12 @@ function CredentialsPage({ url }) {
 		}) : /* @__PURE__ */ a(UserCredentials, { userId }, userId)
 	] });
 }
-function UserCredentials({ userId }) {
+/** A user's credentials as they are now, the one whose form is open, and what became of the last change. */
+function useCredentials(userId) {
 	const known = usePolled(`credentials ${userId}`, 15e3, async (signal) => {
 		const { sites } = await callConsole("GET", encodePath`/users/${userId}/credentials`, void 0, signal);
 		return sites;
 	});
-	const mayChange = useMay("operator");
 	/** The credential whose form is open, and which one. */
 	const [opened, setOpened] = d(null);
 	const [done, setDone] = d();
@@ -1044,6 +1044,19 @@ function UserCredentials({ userId }) {
 			setFailure(messageOf(error));
 		}
 	};
+	return {
+		known,
+		opened,
+		setOpened,
+		done,
+		failure,
+		saved,
+		remove
+	};
+}
+function UserCredentials({ userId }) {
+	const { known, opened, setOpened, done, failure, saved, remove } = useCredentials(userId);
+	const mayChange = useMay("operator");
 	if (!known.value) return known.error ? /* @__PURE__ */ a(Failure, { text: known.error }) : /* @__PURE__ */ a(Loading, { what: "credentials" });
 	const sites = known.value;
 	return /* @__PURE__ */ a($, { children: [
@@ -1441,13 +1454,11 @@ function PolicyLayer({ userId }) {
 	const schema = usePolled("policy schema", 36e5, (signal) => callConsole("GET", "/policy-schema", void 0, signal));
 	/** Null: as it is stored. */
 	const [draft, setDraft] = d(null);
-	const [editor, setEditor] = d("form");
 	const [errors, setErrors] = d([]);
 	const [done, setDone] = d();
 	if (!stored.value) return stored.error ? /* @__PURE__ */ a(Failure, { text: stored.error }) : /* @__PURE__ */ a(Loading, { what: "the policy" });
 	const { policy } = stored.value;
 	const text = draft ?? writePolicy(policy ?? NEW_POLICY);
-	const document = documentOf(text);
 	const edit = (next) => {
 		setDraft(next);
 		setErrors([]);
@@ -1483,36 +1494,11 @@ function PolicyLayer({ userId }) {
 				children: name
 			}, name))]
 		}),
-		/* @__PURE__ */ a("fieldset", {
-			class: "choices",
-			children: [/* @__PURE__ */ a("legend", {
-				class: "unseen",
-				children: "Edit as"
-			}), ["form", "json"].map((each) => /* @__PURE__ */ a("label", { children: [/* @__PURE__ */ a("input", {
-				type: "radio",
-				name: "editor",
-				checked: editor === each,
-				onChange: () => setEditor(each)
-			}), each === "form" ? "Form" : "JSON"] }))]
-		}),
-		editor === "json" && /* @__PURE__ */ a("label", {
-			class: "editor",
-			children: ["Policy document (JSON)", /* @__PURE__ */ a("textarea", {
-				rows: 18,
-				spellcheck: false,
-				value: text,
-				"aria-invalid": errors.length > 0,
-				onInput: (event) => edit(event.currentTarget.value)
-			})]
-		}),
-		editor === "form" && document === void 0 && /* @__PURE__ */ a(Failure, { text: "The document is not JSON, so there is no form for it. Correct it as JSON, or discard the changes." }),
-		editor === "form" && document !== void 0 && schema.value && /* @__PURE__ */ a("div", {
-			class: "form",
-			children: /* @__PURE__ */ a(SchemaForm, {
-				schema: schema.value,
-				value: document,
-				onChange: (next) => edit(writePolicy(next))
-			})
+		/* @__PURE__ */ a(PolicyEditor, {
+			text,
+			schema: schema.value,
+			isInvalid: errors.length > 0,
+			onEdit: edit
 		}),
 		errors.length > 0 && /* @__PURE__ */ a("ul", {
 			class: "notice failure",
@@ -1544,6 +1530,45 @@ function PolicyLayer({ userId }) {
 			]
 		}),
 		/* @__PURE__ */ a(PolicyTest, { policy: text })
+	] });
+}
+/** The document as a form that its schema describes, or as JSON. */
+function PolicyEditor(props) {
+	const { text, schema, isInvalid, onEdit } = props;
+	const [editor, setEditor] = d("form");
+	const document = documentOf(text);
+	return /* @__PURE__ */ a($, { children: [
+		/* @__PURE__ */ a("fieldset", {
+			class: "choices",
+			children: [/* @__PURE__ */ a("legend", {
+				class: "unseen",
+				children: "Edit as"
+			}), ["form", "json"].map((each) => /* @__PURE__ */ a("label", { children: [/* @__PURE__ */ a("input", {
+				type: "radio",
+				name: "editor",
+				checked: editor === each,
+				onChange: () => setEditor(each)
+			}), each === "form" ? "Form" : "JSON"] }))]
+		}),
+		editor === "json" && /* @__PURE__ */ a("label", {
+			class: "editor",
+			children: ["Policy document (JSON)", /* @__PURE__ */ a("textarea", {
+				rows: 18,
+				spellcheck: false,
+				value: text,
+				"aria-invalid": isInvalid,
+				onInput: (event) => onEdit(event.currentTarget.value)
+			})]
+		}),
+		editor === "form" && document === void 0 && /* @__PURE__ */ a(Failure, { text: "The document is not JSON, so there is no form for it. Correct it as JSON, or discard the changes." }),
+		editor === "form" && document !== void 0 && schema && /* @__PURE__ */ a("div", {
+			class: "form",
+			children: /* @__PURE__ */ a(SchemaForm, {
+				schema,
+				value: document,
+				onChange: (next) => onEdit(writePolicy(next))
+			})
+		})
 	] });
 }
 // contract/preview.ts
@@ -2070,6 +2095,43 @@ function sendKeys(area, send, onLeave) {
 		ended.abort();
 	};
 }
+// console/web/live/frame-input.ts
+var clampWheel = (pixels) => Math.max(-LIVE_LIMITS.wheelMax, Math.min(LIVE_LIMITS.wheelMax, pixels));
+/** Input that a hand makes faster than frames: the last move, and the sum of the turns of the wheel, wait for the next frame. */
+function frameInput(send) {
+	let lastMove;
+	let wheel;
+	let frame = 0;
+	/** Input that waits for the frame is sent before later input. */
+	function flush() {
+		cancelAnimationFrame(frame);
+		frame = 0;
+		if (lastMove) send(lastMove);
+		if (wheel) send(wheel);
+		lastMove = void 0;
+		wheel = void 0;
+	}
+	const soon = () => {
+		if (frame === 0) frame = requestAnimationFrame(flush);
+	};
+	return {
+		flush,
+		move(message) {
+			lastMove = message;
+			soon();
+		},
+		turn(message) {
+			const dx = clampWheel((wheel?.dx ?? 0) + message.dx);
+			const dy = clampWheel((wheel?.dy ?? 0) + message.dy);
+			wheel = {
+				...message,
+				dx,
+				dy
+			};
+			soon();
+		}
+	};
+}
 // console/web/live/pointer.ts
 var BUTTONS = [
 	"left",
@@ -2092,7 +2154,15 @@ var WHEEL_PX = [
 	40,
 	800
 ];
-var clampWheel = (pixels) => Math.max(-LIVE_LIMITS.wheelMax, Math.min(LIVE_LIMITS.wheelMax, pixels));
+/** The place in the tab below a place in the window; beside the picture, the nearest in the tab. */
+function tabPoint(canvas, { cssWidth, cssHeight }, { clientX, clientY }) {
+	const { left, top, width, height } = canvas.getBoundingClientRect();
+	const within = (value, max) => Math.round(Math.max(0, Math.min(value, Math.max(0, max - 1))));
+	return {
+		x: within((clientX - left) / width * cssWidth, cssWidth),
+		y: within((clientY - top) / height * cssHeight, cssHeight)
+	};
+}
 /**
 * Sends what mouse, wheel and fingers do on the picture, moves at most once a frame. The returned function lifts what is held and ends
 * it.
@@ -2106,33 +2176,13 @@ function sendPointer({ canvas, send, size, onPress }) {
 		x: 0,
 		y: 0
 	};
-	let wheel;
-	let move;
-	let frame = 0;
-	function place({ clientX, clientY }) {
-		const { left, top, width, height } = canvas.getBoundingClientRect();
-		const { cssWidth, cssHeight } = size() ?? {
+	const frame = frameInput(send);
+	const place = (event) => {
+		last = tabPoint(canvas, size() ?? {
 			cssWidth: 0,
 			cssHeight: 0
-		};
-		const within = (value, max) => Math.round(Math.max(0, Math.min(value, Math.max(0, max - 1))));
-		last = {
-			x: within((clientX - left) / width * cssWidth, cssWidth),
-			y: within((clientY - top) / height * cssHeight, cssHeight)
-		};
+		}, event);
 		return last;
-	}
-	/** Input that waits for the frame is sent before later input. */
-	function flush() {
-		cancelAnimationFrame(frame);
-		frame = 0;
-		if (move) send(move);
-		if (wheel) send(wheel);
-		move = void 0;
-		wheel = void 0;
-	}
-	const soon = () => {
-		if (frame === 0) frame = requestAnimationFrame(flush);
 	};
 	function mouse(kind, event, button) {
 		const buttons = event.buttons & 31;
@@ -2151,7 +2201,7 @@ function sendPointer({ canvas, send, size, onPress }) {
 		if (size() === void 0) return;
 		event.preventDefault();
 		onPress();
-		flush();
+		frame.flush();
 		const button = BUTTONS[event.button] ?? "left";
 		held.add(button);
 		send(mouse("down", event, button));
@@ -2159,25 +2209,25 @@ function sendPointer({ canvas, send, size, onPress }) {
 	addEventListener("mouseup", (event) => {
 		const button = BUTTONS[event.button] ?? "left";
 		if (!held.delete(button)) return;
-		flush();
+		frame.flush();
 		send(mouse("up", event, button));
 	}, { signal });
 	addEventListener("mousemove", (event) => {
 		if (held.size === 0 && event.target !== canvas) return;
-		move = mouse("move", event, PRESSED.find((_, bit) => (event.buttons & 1 << bit) !== 0) ?? "none");
-		soon();
+		const pressed = PRESSED.find((_, bit) => (event.buttons & 1 << bit) !== 0) ?? "none";
+		frame.move(mouse("move", event, pressed));
 	}, { signal });
 	canvas.addEventListener("wheel", (event) => {
 		event.preventDefault();
 		const unit = WHEEL_PX[event.deltaMode] ?? 1;
-		wheel = {
+		const [dx, dy] = [event.deltaX * unit, event.deltaY * unit];
+		frame.turn({
 			t: "wheel",
 			...place(event),
 			modifiers: modifiersOf(event),
-			dx: clampWheel((wheel?.dx ?? 0) + event.deltaX * unit),
-			dy: clampWheel((wheel?.dy ?? 0) + event.deltaY * unit)
-		};
-		soon();
+			dx,
+			dy
+		});
 	}, {
 		signal,
 		passive: false
@@ -2196,11 +2246,10 @@ function sendPointer({ canvas, send, size, onPress }) {
 		};
 		isTouching = points.length > 0;
 		if (event.type === "touchmove") {
-			move = message;
-			soon();
+			frame.move(message);
 			return;
 		}
-		flush();
+		frame.flush();
 		if (event.type === "touchstart") onPress();
 		send(message);
 	}
@@ -2214,7 +2263,7 @@ function sendPointer({ canvas, send, size, onPress }) {
 		passive: false
 	});
 	function lift() {
-		flush();
+		frame.flush();
 		for (const button of held) send({
 			t: "mouse",
 			kind: "up",
@@ -3420,6 +3469,7 @@ var SPEEDS = [
 	2,
 	4
 ];
+var artifactOf = (sessionId, { id }) => `/api${encodePath`/browser-sessions/${sessionId}/artifacts/${id}`}`;
 /** The videos of a session beside its timeline: an event is a place in the video. */
 function ReplayPage({ id }) {
 	const recorded = usePolled(`replay ${id}`, POLL_MS$3, async (signal, known) => {
@@ -3485,7 +3535,6 @@ function Leases({ id, recorded: { events, videos } }) {
 function Player(props) {
 	const { sessionId, videos, chapters } = props;
 	const element = T(null);
-	const hasMp4 = usePolled("formats", 36e5, (signal) => callConsole("GET", "/video-formats", void 0, signal)).value?.formats.includes("mp4");
 	const [shown, setShown] = d(videos[0]);
 	const [nowMs, setNowMs] = d(videos[0]?.startMs ?? 0);
 	const [pressed, setPressed] = d();
@@ -3512,8 +3561,6 @@ function Player(props) {
 		pendingMs.current = void 0;
 	};
 	const current = pressed !== void 0 && Math.abs(pressed.startMs - nowMs) <= PLACE_ROUNDED_MS ? pressed : chapters.findLast(({ startMs }) => startMs <= nowMs + PLACE_ROUNDED_MS);
-	const source = (video) => `/api${encodePath`/browser-sessions/${sessionId}/artifacts/${video.id}`}/content`;
-	const mp4Of = (video) => `/api${encodePath`/browser-sessions/${sessionId}/artifacts/${video.id}`}/mp4`;
 	return /* @__PURE__ */ a("div", {
 		class: "replay",
 		children: [/* @__PURE__ */ a("section", {
@@ -3522,7 +3569,7 @@ function Player(props) {
 				/* @__PURE__ */ a(Failure, { text: unreadable !== void 0 && unreadable === shown?.id ? UNREADABLE : void 0 }),
 				shown && /* @__PURE__ */ a("video", {
 					ref: element,
-					src: source(shown),
+					src: `${artifactOf(sessionId, shown)}/content`,
 					controls: true,
 					preload: "metadata",
 					onLoadedMetadata: onLoaded,
@@ -3567,43 +3614,21 @@ function Player(props) {
 								]
 							}))
 						})] }),
-						shown && /* @__PURE__ */ a($, { children: [/* @__PURE__ */ a("a", {
-							href: source(shown),
-							download: shown.file,
-							children: "Download"
-						}), hasMp4 && /* @__PURE__ */ a("a", {
-							href: mp4Of(shown),
-							download: shown.file.replace(/webm$/, "mp4"),
-							children: "Download as MP4"
-						})] })
+						shown && /* @__PURE__ */ a(Downloads, {
+							sessionId,
+							video: shown
+						})
 					]
 				})
 			]
-		}), /* @__PURE__ */ a("ol", {
-			class: "chapters",
-			"aria-label": "Events",
-			children: chapters.map((chapter) => /* @__PURE__ */ a("li", { children: /* @__PURE__ */ a("button", {
-				type: "button",
-				class: `quiet ${chapter.tone}`,
-				"aria-current": chapter.event.id === current?.event.id,
-				onClick: () => {
-					setPressed(chapter);
-					seek(chapter.startMs);
-				},
-				children: [
-					/* @__PURE__ */ a("span", {
-						class: "at",
-						children: clockOf(chapter.startMs - beginMs)
-					}),
-					" ",
-					/* @__PURE__ */ a("strong", { children: eventTitle(chapter.event) }),
-					" ",
-					/* @__PURE__ */ a("span", {
-						class: "muted long",
-						children: eventLine(chapter.event)
-					})
-				]
-			}) }, chapter.event.id))
+		}), /* @__PURE__ */ a(Chapters, {
+			chapters,
+			beginMs,
+			current,
+			onPress: (chapter) => {
+				setPressed(chapter);
+				seek(chapter.startMs);
+			}
 		})]
 	});
 }
@@ -3624,6 +3649,46 @@ function Track(props) {
 			class: "now",
 			style: { left: part(nowMs) }
 		})]
+	});
+}
+function Downloads({ sessionId, video }) {
+	const hasMp4 = usePolled("formats", 36e5, (signal) => callConsole("GET", "/video-formats", void 0, signal)).value?.formats.includes("mp4");
+	const at = artifactOf(sessionId, video);
+	return /* @__PURE__ */ a($, { children: [/* @__PURE__ */ a("a", {
+		href: `${at}/content`,
+		download: video.file,
+		children: "Download"
+	}), hasMp4 && /* @__PURE__ */ a("a", {
+		href: `${at}/mp4`,
+		download: video.file.replace(/webm$/, "mp4"),
+		children: "Download as MP4"
+	})] });
+}
+/** The events of the video, each a place to go to. */
+function Chapters(props) {
+	const { chapters, beginMs, current, onPress } = props;
+	return /* @__PURE__ */ a("ol", {
+		class: "chapters",
+		"aria-label": "Events",
+		children: chapters.map((chapter) => /* @__PURE__ */ a("li", { children: /* @__PURE__ */ a("button", {
+			type: "button",
+			class: `quiet ${chapter.tone}`,
+			"aria-current": chapter.event.id === current?.event.id,
+			onClick: () => onPress(chapter),
+			children: [
+				/* @__PURE__ */ a("span", {
+					class: "at",
+					children: clockOf(chapter.startMs - beginMs)
+				}),
+				" ",
+				/* @__PURE__ */ a("strong", { children: eventTitle(chapter.event) }),
+				" ",
+				/* @__PURE__ */ a("span", {
+					class: "muted long",
+					children: eventLine(chapter.event)
+				})
+			]
+		}) }, chapter.event.id))
 	});
 }
 // console/web/request.tsx

@@ -34,6 +34,12 @@ class ArtifactUrlRequest(TypedDict):
     ttl_seconds: NotRequired[int]
 
 
+class AskedCredential(TypedDict):
+    site: str
+    host: str
+    target: str
+
+
 class ClientCertificateInput(TypedDict):
     certificate: NotRequired[str]
     key: NotRequired[str]
@@ -269,6 +275,7 @@ class GetOrCreateRequest(TypedDict):
     snapshot: NotRequired[Literal["changes", "full", "none", "playwright"]]
     keep_pages: NotRequired[Literal["none", "last", "calls"]]
     keep_files: NotRequired[Literal["none", "all"] | list[KeepFile]]
+    policy_presets: NotRequired[list[Literal["chain-allowlist", "ssrf", "https-only"]]]
     profile: NotRequired[str | None]
     profile_mode: NotRequired[Literal["read-write", "read-only"]]
     profile_form: NotRequired[Literal["light", "complete"]]
@@ -340,6 +347,7 @@ class PendingUserAction(TypedDict):
     session_id: str
     epoch: int
     reason: str
+    credential: AskedCredential | None
     status: Literal["pending", "done", "declined", "expired"]
     note: str | None
     created_at: str
@@ -648,6 +656,7 @@ class UserAction(TypedDict):
     session_id: str
     epoch: int
     reason: str
+    credential: AskedCredential | None
     status: Literal["pending", "done", "declined", "expired"]
     note: str | None
     created_at: str
@@ -658,6 +667,7 @@ class UserAction(TypedDict):
 class UserActionAnswer(TypedDict):
     status: Literal["done", "declined"]
     note: NotRequired[str]
+    always: NotRequired[bool]
 
 
 class UserActionList(TypedDict):

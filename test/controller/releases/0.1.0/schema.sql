@@ -374,6 +374,10 @@ create table omicron.event_clock (
 );
 insert into omicron.event_clock (base) values (0);
 
+-- 0030_credential_questions.sql
+-- A question whether a credential may be used on a site: its key, the host, and what is stored with it for good.
+alter table omicron.user_actions add column credential jsonb;
+
 -- event-stream.sql
 -- Events of all sessions in one order, the same on each replica. https://www.postgresql.org/docs/current/functions-info.html#FUNCTIONS-PG-SNAPSHOT
 
@@ -2223,7 +2227,7 @@ create or replace trigger tally_recording after insert or update of state on omi
 -- user-actions.sql
 -- An agent's request to its user (A10), and the answer. Null: this runner's lease is over. Repeating it changes
 -- nothing.
-create or replace function omicron.ask_user(p_session uuid, p_epoch integer, p_runner uuid, p_id uuid, p_reason text, p_seconds integer)
+create or replace function omicron.ask_user(p_session uuid, p_epoch integer, p_runner uuid, p_id uuid, p_reason text, p_seconds integer, p_credential jsonb default null)
 returns omicron.user_actions language plpgsql as $$
 declare
   a omicron.user_actions;
@@ -2231,8 +2235,8 @@ begin
   if (select omicron.live_leases(array[p_runner])) ->> 'epoch' is distinct from p_epoch::text then
     return null;
   end if;
-  insert into omicron.user_actions (id, session_id, epoch, reason, expires_at)
-    values (p_id, p_session, p_epoch, p_reason, clock_timestamp() + make_interval(secs => p_seconds))
+  insert into omicron.user_actions (id, session_id, epoch, reason, expires_at, credential)
+    values (p_id, p_session, p_epoch, p_reason, clock_timestamp() + make_interval(secs => p_seconds), p_credential)
   on conflict (id) do nothing;
   if found then
     perform omicron.write_event(p_session, p_epoch, 'user_action.requested', jsonb_build_object('id', p_id, 'reason', p_reason));
@@ -2350,6 +2354,7 @@ insert into omicron.migrations (name, digest, declares) values ('0026_due_files.
 insert into omicron.migrations (name, digest, declares) values ('0027_line.sql', '46ecf8c3cc4ffb0c4594eb16cd6cffcdd56cdfbd6e682953546e63149fb9ae9e', NULL);
 insert into omicron.migrations (name, digest, declares) values ('0028_hot_updates.sql', 'bc7d4784d132bc55686cdbc756cdb41d99418b50eaeebb0929d09c8fa69d2715', NULL);
 insert into omicron.migrations (name, digest, declares) values ('0029_event_order.sql', '018cf2e6182b0a3cfa5c1ffa5388a989347e4e31cc9bbc1979ad5502db3784aa', NULL);
+insert into omicron.migrations (name, digest, declares) values ('0030_credential_questions.sql', 'daef2e0e66f0f6f817e7736d6303b4748852eece3202e266598b58c311b76990', NULL);
 insert into omicron.migrations (name, digest, declares) values ('functions/acquire.sql', 'a7a4ac7d154704942e8b7d95da1a87ac722cae50bc487f2231f4778856a1aef6', '{"omicron.acquire(text, text, uuid, uuid, integer, integer, jsonb, jsonb, text, text, text, integer, text, integer, integer, boolean, uuid[], boolean)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/artifacts.sql', 'bb40038132f511d3ed62f85e7b2141f767677d93dd10032f8e2d5d92216b6687', '{"omicron.file_due_at(jsonb, text)","omicron.write_artifact(uuid, integer, uuid, text, text, text, bigint, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/claim.sql', 'abae9a020a3c20526105b8fb10c543e314a3d37c703e4d1eb39d7bbbae76f397', '{"omicron.may_start(omicron.browser_sessions, integer)","omicron.beat_claim(uuid, integer, uuid, integer, integer)","omicron.begin_assignment(uuid, integer, uuid)","omicron.fail_claim(uuid, integer, uuid, text, text)"}');
@@ -2376,6 +2381,6 @@ insert into omicron.migrations (name, digest, declares) values ('functions/runne
 insert into omicron.migrations (name, digest, declares) values ('functions/snapshot.sql', '24bef019edef55a14ecd21a6eacac57f805a722cecbee07f658ed79c34f2f585', '{"omicron.lease_snapshot(uuid, integer, uuid)",omicron.drop_snapshot(uuid),"omicron.restored_options(omicron.browser_sessions, jsonb)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/tallies.sql', '1c9098173cd13602e74ef81b7e064bf068f448e36a66f7c77efea94830af32cc', '{"omicron.tally(text, text)",omicron.tally_end(),omicron.tally_kind(),omicron.tally_recording()}');
 insert into omicron.migrations (name, digest, declares) values ('functions/timeline.sql', 'f7d5511f545ab43fc815c78b6d7fd3ffe7da6324dcfc4c6b3e4360ee115f3071', '{"omicron.write_event(uuid, integer, text, jsonb)","omicron.held_lease(uuid, integer, uuid)","omicron.write_events(uuid, integer, uuid, jsonb)",omicron.write_denials(jsonb)}');
-insert into omicron.migrations (name, digest, declares) values ('functions/user-actions.sql', '866e6631296ad839ff7b52508e71dc9de4e147043e95967ba61d07494458521e', '{"omicron.ask_user(uuid, integer, uuid, uuid, text, integer)","omicron.user_action(uuid, uuid)","omicron.answer_user_action(uuid, uuid, text, text)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/user-actions.sql', '9f6fa5d0bf24389adce479d708b46f11c83a777006cba760232ea8dddf9b7f2f', '{"omicron.ask_user(uuid, integer, uuid, uuid, text, integer, jsonb)","omicron.user_action(uuid, uuid)","omicron.answer_user_action(uuid, uuid, text, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/vault.sql', '1f624e7bfa7f06f6241e60d7a4a6e6835bf370408797b3a38f74c0b3717453d8 t', '{}');
 insert into omicron.migrations (name, digest, declares) values ('functions/work.sql', '67c60c63ea22d026eb6beb4f112cb19f1d63c94e79ec435133e145b7d4e3acab', '{"omicron.take_work(text, text, integer, integer)",omicron.launch_over(uuid),"omicron.runner_up(uuid, uuid, text)"}');
