@@ -34,7 +34,7 @@ export const ofProfile = z.object({
   name: profileName.describe('Name of the profile among those of its user.'),
 });
 
-/** What a profile holds: saved from a browser, checked, made current again, exported and imported. `profileRoutes` judges the caller. */
+/** Content of a profile: saved from a browser, checked, made current again, exported and imported. `profileRoutes` judges the caller. */
 export const profileContentRoutes: FastifyPluginAsyncZod<ProfileContentRoutes> = async (app, parts) => {
   const { profiles, directory, link } = parts;
   const keeper = () => requireProfiles(parts.profileKeeper);

@@ -17,7 +17,7 @@ export interface RunnerGrantRoutes extends RedeemParts {
   policies: Policies;
 }
 
-/** What a lease gives its runner: the secrets once (O4), the policy, TOTP codes. */
+/** Grants of a lease to its runner: the secrets once (O4), the policy, TOTP codes. */
 export const runnerGrantRoutes: FastifyPluginAsyncZod<RunnerGrantRoutes> = async (app, parts) => {
   const { publicKeys, policies, secrets } = parts;
   const liveSession = liveSessionOf(parts);

@@ -57,7 +57,7 @@ const SAMPLES = ['7', '700', '0.9', 'off', 'on', 'evict_oldest', 'calls', 'core'
     '/dev/null',
     'none',
   ],
-  ['words', '{"a-site":["https://a.example"]}'],
+  ['ssrf', 'words', '{"a-site":["https://a.example"]}'],
 );
 
 function sampleFor(name: string, schema: Variables[string][1]): string {
