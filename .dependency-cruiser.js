@@ -27,8 +27,8 @@ export const rooms = {
   manifests: ['contract/names'],
   policies: ['contract'],
   images: ['contract/names'],
-  // builds the wheel with the Python of the tests
-  release: ['local/test-tools'],
+  // builds the wheel with the Python of the tests; the catalogue's entry offers the presets
+  release: ['local/test-tools', 'contract/policy/presets'],
   // a deployment for tests and for the main job, with sites for browsers to visit
   cluster: ['contract', 'client', 'local', 'images', 'infra/root-application', 'manifests', 'test/site'],
 };

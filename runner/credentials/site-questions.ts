@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { credentialQuestion, USER_ACTION_SECONDS } from '../../contract/user-action.ts';
-import type { AskUser } from '../tools/tool-lease.ts';
+import type { AskUser } from './ask-user.ts';
 
 /** Whether the person allows a credential, of which nothing says where it may be used, on the site of a page. */
 export interface SiteQuestions {

@@ -58,7 +58,12 @@ export function leaseSecrets(
   const brought = options.restored?.tainted === true ? Object.keys(secrets) : (options.profile?.secretsHeld ?? []);
   if (brought.length > 0) documents.guard();
   brought.forEach(give);
-  const own = ownSites({ context, sites, origins, namesOf: ({ site }) => secretNames(site) });
+  const own = ownSites({
+    context,
+    sites,
+    isAllowed: (site, origin) => origins.decide(site, origin).allowed,
+    namesOf: ({ site }) => secretNames(site),
+  });
   const fields = filledFields({ holdsSecret: texts.holds, onEdited: (name, text) => add(name, text, 'edited') });
   return {
     documents,

@@ -1,5 +1,4 @@
 import type { BrowserContext, Frame, Page } from 'playwright-core';
-import type { LoginOrigins, Site } from '../credentials/login-origins.ts';
 
 /** Sites of which an answer may tell. */
 export interface OwnSites {
@@ -9,10 +8,11 @@ export interface OwnSites {
   answered(): string[];
 }
 
-export interface OwnSitesOptions {
+export interface OwnSitesOptions<Site> {
   readonly context: BrowserContext;
   readonly sites: readonly Site[];
-  readonly origins: Pick<LoginOrigins, 'decide'>;
+  /** Whether the credential of the site may be filled on this origin. */
+  readonly isAllowed: (site: Site, origin: string) => boolean;
   readonly namesOf: (site: Site) => readonly string[];
 }
 
@@ -20,7 +20,7 @@ export interface OwnSitesOptions {
 const UNKNOWN = 'null';
 
 /** Follows the documents of every tab. One that borrows its origin is of the page around it, unless its frame has shown another. */
-export function ownSites({ context, sites, origins, namesOf }: OwnSitesOptions): OwnSites {
+export function ownSites<Site>({ context, sites, isAllowed, namesOf }: OwnSitesOptions<Site>): OwnSites {
   const shown = new Set<string>();
   const untouched = new WeakSet<Page | Frame>();
 
@@ -63,7 +63,7 @@ export function ownSites({ context, sites, origins, namesOf }: OwnSitesOptions):
   function names(): string[] {
     for (const page of context.pages()) page.frames().forEach(see);
     if (shown.size === 0) return [];
-    return sites.filter(site => [...shown].every(origin => origins.decide(site, origin).allowed)).flatMap(namesOf);
+    return sites.filter(site => [...shown].every(origin => isAllowed(site, origin))).flatMap(namesOf);
   }
 
   return {

@@ -1,14 +1,11 @@
-import type * as z from 'zod';
-import type { AskedUserAction, userActionRequest } from '../../contract/user-action.ts';
 import type { Conceal } from '../budget/cut.ts';
+import type { AskUser } from '../credentials/ask-user.ts';
 import type { Credentials } from '../credentials/credentials.ts';
 import type { LeaseFiles } from '../files/session-files.ts';
 import type { BeforeFill } from '../secrecy/before-fill.ts';
 import type { Documents } from '../secrecy/documents.ts';
 import type { Pictures } from '../secrecy/pictures.ts';
 import type { ProfileAccess } from './profile-access.ts';
-
-export type AskUser = (request: z.input<typeof userActionRequest>, signal: AbortSignal) => Promise<AskedUserAction>;
 
 /** Shared by the tools of one lease. */
 export interface ToolLease {
