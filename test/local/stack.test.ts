@@ -55,6 +55,7 @@ describe('the local stack', () => {
           site: 'bakery',
           secret_names: ['BAKERY_USERNAME', 'BAKERY_PASSWORD'],
           filled_on: [],
+          client_certificate: false,
           problem: expect.stringContaining('store it again with its site'),
         },
       ],

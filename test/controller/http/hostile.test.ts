@@ -86,6 +86,11 @@ async function neverAFault(method: string, path: string, body: string | undefine
     },
     ...(body === undefined ? {} : { body }),
   });
+  if (answer.headers.get('content-type')?.startsWith('text/event-stream')) {
+    expect(answer.status).toBe(200);
+    await answer.body?.cancel(); // a stream has no end
+    return;
+  }
   const text = await answer.text();
   const what = `${method} ${path.slice(0, 200)} ${body?.slice(0, 200) ?? ''}: ${answer.status} ${text.slice(0, 300)}`;
   expect(answer.status, what).toBeLessThan(500);
