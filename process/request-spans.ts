@@ -1,0 +1,38 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { OmicronError } from '../contract/problem.ts';
+import type { Span } from './span.ts';
+import { openSpan } from './tracing.ts';
+
+/**
+ * A span for each request of a server, below its `traceparent`, if `isTraced` says so of its route. It has the route's template, not the
+ * address: ids of users and queries are none of a collector's business.
+ */
+export function openRequestSpans(
+  app: FastifyInstance,
+  isTraced: (route: string, traceparent: unknown) => boolean,
+): void {
+  const spans = new WeakMap<FastifyRequest, Span>();
+  app.addHook('onRequest', async request => {
+    const route = request.routeOptions.url;
+    const { traceparent } = request.headers;
+    if (route === undefined || !isTraced(route, traceparent)) return;
+    const attributes = { 'http.request.method': request.method, 'http.route': route };
+    spans.set(request, openSpan(`${request.method} ${route}`, { kind: 'server', parent: traceparent, attributes }));
+  });
+  // After the body, whose events come from the socket and not from here.
+  app.addHook('preHandler', (request, _reply, done) => {
+    const span = spans.get(request);
+    if (span === undefined) return done();
+    const { session_id } = Object(request.params);
+    if (typeof session_id === 'string') span.set({ 'omicron.session.id': session_id });
+    span.run(done);
+  });
+  app.addHook('onError', async (request, _reply, error) => {
+    spans.get(request)?.set({ 'error.type': error instanceof OmicronError ? error.code : '_OTHER' });
+  });
+  app.addHook('onResponse', async (request, reply) => {
+    const span = spans.get(request);
+    span?.set({ 'http.response.status_code': reply.statusCode });
+    span?.end();
+  });
+}
