@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { PassThrough } from 'node:stream';
+import type { PassThrough } from 'node:stream';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import * as z from 'zod';
 import {
@@ -13,6 +13,7 @@ import {
 import type { EventTail } from '../lease/event-tail.ts';
 import { requireTokenUser, serviceOnly } from './bearer.ts';
 import { describeRoutes } from './describe.ts';
+import { sendStream, serverSentStreams } from './server-sent.ts';
 
 export interface EventStreamRoutes {
   serviceKey: Uint8Array;
@@ -42,13 +43,10 @@ const streamedText = streamedEvent as unknown as z.ZodAny;
  * twice, whichever replica answers: <https://html.spec.whatwg.org/multipage/server-sent-events.html>.
  */
 export const eventStreamRoutes: FastifyPluginAsyncZod<EventStreamRoutes> = async (app, { serviceKey, eventTail }) => {
-  const streams = new Set<PassThrough>();
+  const openStream = serverSentStreams(app);
   app.addHook('onRoute', describeRoutes('service', 'sessions'));
   app.decorateRequest('userId', null);
   app.addHook('onRequest', serviceOnly(serviceKey));
-  app.addHook('preClose', async () => {
-    for (const stream of streams) stream.end();
-  });
 
   app.get(
     '',
@@ -75,22 +73,18 @@ export const eventStreamRoutes: FastifyPluginAsyncZod<EventStreamRoutes> = async
       const last = request.headers[LAST_EVENT_ID];
       const from = typeof last === 'string' ? readPlace(last) : await eventTail.end();
       await eventTail.check(from);
-      const stream = new PassThrough();
-      streams.add(stream);
-      stream.write(': listening\n\n'); // the head goes out with it
       const closed = new AbortController();
-      const stopPings = pingReader(stream);
-      stream.once('close', () => {
+      const stream = openStream(() => {
         stopPings();
         closed.abort();
-        streams.delete(stream);
       });
+      const stopPings = pingReader(stream);
       stream.on('error', () => {}); // it is closed
       void sendEvents(stream, eventTail.follow(from, filter, closed.signal), closed.signal).catch(error => {
         if (!closed.signal.aborted) request.log.warn({ err: error }, 'event stream failed; its reader resumes');
         stream.destroy();
       });
-      return reply.type('text/event-stream').header('cache-control', 'no-store').send(stream);
+      return sendStream(reply, stream);
     },
   );
 };

@@ -1,9 +1,9 @@
-import { PassThrough } from 'node:stream';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import * as z from 'zod';
 import type { PendingUserActions, UserActionEvent } from '../lease/pending-user-actions.ts';
 import { serviceOnly } from './bearer.ts';
 import { describeRoutes } from './describe.ts';
+import { sendStream, serverSentStreams } from './server-sent.ts';
 
 export interface UserActionEventRoutes {
   serviceKey: Uint8Array;
@@ -21,13 +21,10 @@ const UNREAD_BYTES_MAX = 1024 * 1024;
  * event has to be kept.
  */
 export const userActionEventRoutes: FastifyPluginAsyncZod<UserActionEventRoutes> = async (app, parts) => {
-  const streams = new Set<PassThrough>();
+  const openStream = serverSentStreams(app);
   app.addHook('onRoute', describeRoutes('service', 'user actions'));
   app.decorateRequest('userId', null);
   app.addHook('onRequest', serviceOnly(parts.serviceKey));
-  app.addHook('preClose', async () => {
-    for (const stream of streams) stream.end();
-  });
 
   app.get(
     '/events',
@@ -41,21 +38,17 @@ export const userActionEventRoutes: FastifyPluginAsyncZod<UserActionEventRoutes>
       },
     },
     async (request, reply) => {
-      const stream = new PassThrough();
-      streams.add(stream);
+      const stream = openStream(() => {
+        clearInterval(ping);
+        unlisten();
+      });
       const write = (text: string) => {
         stream.write(text);
         if (stream.writableLength > UNREAD_BYTES_MAX) stream.destroy();
       };
-      write(': listening\n\n'); // the head goes out with it
       const ping = setInterval(() => write(': ping\n\n'), PING_MS);
       const unlisten = parts.pendingUserActions.listen(request.userId, event => write(textOf(event)));
-      stream.once('close', () => {
-        clearInterval(ping);
-        unlisten();
-        streams.delete(stream);
-      });
-      return reply.type('text/event-stream').header('cache-control', 'no-store').send(stream);
+      return sendStream(reply, stream);
     },
   );
 };

@@ -9,6 +9,7 @@ import { signServiceToken } from '../../contract/tokens.ts';
 import { eventually } from '../eventually.ts';
 import { freePort } from '../port.ts';
 import { connection } from '../postgres.ts';
+import { listenTo } from './server-sent.ts';
 import { type Deployment, deployment, type Stack, someUser, startStack } from './stack.ts';
 
 let shared: Deployment;
@@ -30,36 +31,28 @@ interface Wanted {
   readonly user?: string;
 }
 
-const get = async ({ replica = stack, query = '', after, user }: Wanted, signal?: AbortSignal) =>
+const headersAfter = (after: string | undefined): Record<string, string> =>
+  after === undefined ? {} : { 'last-event-id': after };
+
+const get = async ({ replica = stack, query = '', after, user }: Wanted) =>
   fetch(`${replica.url}/internal/events${query}`, {
-    headers: {
-      authorization: `Bearer ${await signServiceToken(replica.serviceKey, user)}`,
-      ...(after === undefined ? {} : { 'last-event-id': after }),
-    },
-    ...(signal === undefined ? {} : { signal }),
+    headers: { ...headersAfter(after), authorization: `Bearer ${await signServiceToken(replica.serviceKey, user)}` },
   });
 
 /** A reader of the stream; `events` are those that it has received whole. */
-async function listen(wanted: Wanted = {}) {
-  const stop = new AbortController();
-  const response = await get(wanted, stop.signal);
-  expect(response.status).toBe(200);
+async function listen({ replica = stack, query = '', after, user }: Wanted = {}) {
   const events: (StreamedEvent & { sseId: string | undefined; sseEvent: string | undefined })[] = [];
-  let text = '';
-  const reading = (async () => {
-    for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
-      text += chunk;
-      const blocks = text.split('\n\n');
-      text = blocks.pop() ?? '';
-      for (const block of blocks) {
-        const field = (name: string) => new RegExp(`^${name}: (.*)$`, 'm').exec(block)?.[1];
-        const data = field('data');
-        if (data !== undefined) events.push({ ...JSON.parse(data), sseId: field('id'), sseEvent: field('event') });
-      }
-    }
-  })().catch(() => undefined); // it was stopped
+  const reader = await listenTo({
+    replica,
+    path: `/internal/events${query}`,
+    headers: headersAfter(after),
+    user,
+    onEvent: ({ data, id, event }) =>
+      events.push({ ...(data as unknown as StreamedEvent), sseId: id, sseEvent: event }),
+  });
+  expect(reader.response.status).toBe(200);
   const numbers = () => events.map(({ data }) => data.n).filter(n => n !== undefined);
-  return { response, events, numbers, reading, stop: () => stop.abort() };
+  return { ...reader, events, numbers };
 }
 
 /** A session whose events a test writes. */

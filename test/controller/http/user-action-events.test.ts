@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { signServiceToken } from '../../../contract/tokens.ts';
 import { sqlUserActions } from '../../../controller/store/user-actions.ts';
 import { eventually } from '../../eventually.ts';
+import { listenTo, type ServerSent } from '../server-sent.ts';
 import { type Stack, someUser, startStack } from '../stack.ts';
 
 let stack: Stack;
@@ -13,28 +14,10 @@ afterAll(() => stack[Symbol.asyncDispose]());
 
 const PATH = '/internal/user-actions/events';
 
-/** Server-sent events as they come: name and data of each. */
 async function listen(user?: string) {
-  const stop = new AbortController();
-  const response = await fetch(`${stack.url}${PATH}`, {
-    headers: { authorization: `Bearer ${await signServiceToken(stack.serviceKey, user)}` },
-    signal: stop.signal,
-  });
-  const events: { event: string; data: Record<string, unknown> }[] = [];
-  let text = '';
-  const reading = (async () => {
-    for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
-      text += chunk;
-      const blocks = text.split('\n\n');
-      text = blocks.pop() ?? '';
-      for (const block of blocks) {
-        const field = (name: string) => new RegExp(`^${name}: (.*)$`, 'm').exec(block)?.[1];
-        const event = field('event');
-        if (event !== undefined) events.push({ event, data: JSON.parse(field('data') ?? '') });
-      }
-    }
-  })().catch(() => undefined); // it was stopped
-  return { response, events, reading, stop: () => stop.abort() };
+  const events: ServerSent[] = [];
+  const reader = await listenTo({ replica: stack, path: PATH, user, onEvent: event => events.push(event) });
+  return { ...reader, events };
 }
 
 /** As an agent of this lease asks its person, at another replica: this one is not told. */
