@@ -69,7 +69,7 @@ export function createRunner(options: RunnerDependencies): Runner {
   function onBrowserGone(gone: RunnerBrowser): void {
     const why = gone.whyEnded();
     const logged = machine.phase === 'draining' ? 'debug' : 'error';
-    void gone.end().then(end => log[logged]({ why, ...end, lines: end.lines.map(line => state.conceal(line)) }, 'browser ended'));
+    void gone.end().then(end => log[logged]({ why, ...end, lines: end.lines.map(state.conceal) }, 'browser ended'));
     const detail = why === undefined ? BROWSER_CRASHED : `The browser was ended: ${why}. Request a new lease.`;
     if (!machine.fail(new OmicronError('browser_crashed', detail))) return;
     state.served?.browserCrashed();

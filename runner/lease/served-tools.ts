@@ -46,7 +46,7 @@ export function servedTools(options: LeaseOptions, parts: CallParts, calls: Leas
     },
     listResources: showsApps => [
       ...(opensApp(showsApps) ? [APP_RESOURCE] : []),
-      ...resources.list().map(file => ({ ...file, name: redactor.redact(file.name, NO_WORDS) })),
+      ...resources.list().map(file => ({ ...file, name: redactor.redactWords(file.name, NO_WORDS) })),
     ],
     async readResource(uri, caller) {
       if (uri !== APP_URI) return readFileResource(options, parts, calls, uri, caller);

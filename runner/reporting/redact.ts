@@ -13,10 +13,12 @@ export type Redact = (text: string) => string;
 export interface Redactor {
   /**
    * The text with every secret replaced by `<secret>NAME</secret>`: whole or more than half of it, in any spelling that
-   * a program can undo. A value that no page was given is replaced where `isWord` says so of its name and it stands as a
-   * word of its own; without `isWord`, each is. Texts of more than four million characters are cut there.
+   * a program can undo. A value that no page was given is replaced where it stands as a word of its own. Texts of more
+   * than four million characters are cut there.
    */
-  redact(text: string, isWord?: IsWord): string;
+  redact(text: string): string;
+  /** As `redact`; of the values that no page was given, those alone of whose names `isWord` is true. */
+  redactWords(text: string, isWord: IsWord): string;
   /** Whether a text holds a password that a page was given, or more than half of it, or a code. */
   holds(text: string): boolean;
   /** From now on this value is searched for too, as long as `isCurrent` says so. */
@@ -87,28 +89,31 @@ export function redactorOf(values: readonly SecretValue[]): Redactor {
   /** A page that has not changed is read again after each call. */
   const recent: { readonly given: string; readonly searched: readonly Searched[]; readonly safe: string }[] = [];
 
+  function redactWords(text: string, isWord: IsWord): string {
+    const parts = given();
+    const words = all.filter(each => !each.isGiven && each.isCurrent() && isWord(each.name));
+    const searched = [...parts, ...words];
+    if (searched.length === 0) return text;
+    const read = text.length > CHARACTERS_MAX ? `${text.slice(0, CHARACTERS_MAX)}...` : text;
+    const known = recent.find(each => each.given === read && isSame(each.searched, searched));
+    if (known !== undefined) return known.safe;
+    const marks = marksIn(read, names());
+    const safe = replaceHits(read, [...search(read, marks, parts), ...searchWords(read, marks, words)]);
+    if (read.length > RECENT_CHARACTERS.min && read.length <= RECENT_CHARACTERS.max)
+      recent.push({ given: read, searched, safe });
+    if (recent.length > RECENT_MAX) recent.shift();
+    return safe;
+  }
+
   return {
+    redact: text => redactWords(text, () => true),
+    redactWords,
     add: (name, value, kind, isCurrent = () => true) => put({ name, value, kind, isGiven: true }, isCurrent),
     give(name) {
       for (const each of all) if (each.name === name) each.isGiven = true;
     },
     values: () =>
       all.map(({ name, value, kind, isCurrent, isGiven }) => ({ name, value, kind, isCurrent: isCurrent(), isGiven })),
-    redact(text, isWord = () => true) {
-      const parts = given();
-      const words = all.filter(each => !each.isGiven && each.isCurrent() && isWord(each.name));
-      const searched = [...parts, ...words];
-      if (searched.length === 0) return text;
-      const read = text.length > CHARACTERS_MAX ? `${text.slice(0, CHARACTERS_MAX)}...` : text;
-      const known = recent.find(each => each.given === read && isSame(each.searched, searched));
-      if (known !== undefined) return known.safe;
-      const marks = marksIn(read, names());
-      const safe = replaceHits(read, [...search(read, marks, parts), ...searchWords(read, marks, words)]);
-      if (read.length > RECENT_CHARACTERS.min && read.length <= RECENT_CHARACTERS.max)
-        recent.push({ given: read, searched, safe });
-      if (recent.length > RECENT_MAX) recent.shift();
-      return safe;
-    },
     holds(text) {
       const searched = given().filter(({ kind }) => kind !== 'username');
       if (searched.length === 0) return false;

@@ -34,7 +34,7 @@ export const JOBS = {
     text: string;
     values: readonly SecretValue[];
     words: readonly string[];
-  }): string => redactorFor(values).redact(text, name => words.includes(name)),
+  }): string => redactorFor(values).redactWords(text, name => words.includes(name)),
   /** Whether each text holds a secret. */
   holds({ texts, values }: { texts: readonly string[]; values: readonly SecretValue[] }): boolean[] {
     return texts.map(text => redactorFor(values).holds(text));

@@ -30,7 +30,7 @@ export function longTexts(redactor: Redactor): LongTexts {
     async redact(text, words) {
       const values = redactor.values();
       return areShort([text]) || values.length === 0
-        ? redactor.redact(text, name => words.includes(name))
+        ? redactor.redactWords(text, name => words.includes(name))
         : thread.run('redact', { text, values, words });
     },
     holds: async (text, signal) => (await holdsEach([text], signal))[0] === true,
