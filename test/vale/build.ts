@@ -24,4 +24,4 @@ export function buildVale(why: (reason: string) => void): string | undefined {
   return undefined;
 }
 
-if (import.meta.main) buildVale(reason => process.stderr.write(`${reason}\n`));
+if (import.meta.main && buildVale(reason => process.stderr.write(`${reason}\n`)) === undefined) process.exitCode = 1;
