@@ -116,7 +116,8 @@ async function rolledOut(namespace: string, name: string): Promise<void> {
   ]);
   if (ok) return;
   const pods = await kubectl(['-n', namespace, 'get', 'pods', '-o', 'wide']);
-  const events = await kubectl(['-n', namespace, 'get', 'events', '--sort-by=.lastTimestamp']);
+  // The scheduler's events have no lastTimestamp.
+  const events = await kubectl(['-n', namespace, 'get', 'events', '--sort-by=.metadata.creationTimestamp']);
   const logs = await tryKubectl(['-n', namespace, 'logs', `deployment/${name}`, '--tail=20']);
   throw new Error(
     [
