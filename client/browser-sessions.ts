@@ -136,7 +136,7 @@ export interface BrowserSessionsOptions extends Connection {
 }
 
 const WAIT_SECONDS = 60;
-/** A wrong address is told from a restart of the controller by this time. */
+/** A wrong address is distinguished from a restart of the controller by this time. */
 const ABSENT_MS = 3_000;
 /** A heartbeat that takes longer counts as failed; another one follows. */
 const HEARTBEAT_TIMEOUT_MS = 10_000;

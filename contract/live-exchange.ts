@@ -2,14 +2,14 @@ import * as z from 'zod';
 import { viewerMessage } from './live.ts';
 
 /**
- * The live view by calls instead of a socket: what a viewer says, and what it was told since its last call. For pages that may open no
+ * The live view by calls instead of a socket: what a viewer says, and what it was sent since its last call. For pages that may open no
  * sockets, which have the tools of MCP alone.
  */
 export const liveExchange = z.strictObject({
   /** From the answer to the first call, which names none. */
   viewer: z.uuid().optional(),
   say: z.array(viewerMessage).max(1_000).default([]),
-  /** How long the call waits where there is nothing to tell yet. Left out: it only says, and is told nothing. */
+  /** How long the call waits where there is no news yet. Left out: it only sends, and gets nothing. */
   wait_ms: z.int().min(0).max(1_000).optional(),
 });
 

@@ -43,7 +43,7 @@ const initialisation = z.object({
 });
 const APP_SESSION = '.apps';
 
-/** The `mcp-session-id` for a client of 2025, which tells its capabilities in its first message alone; undefined: the message is another one. */
+/** The `mcp-session-id` for a client of 2025, which states its capabilities in its first message alone; undefined: the message is another one. */
 export function sessionNameFor(body: unknown): string | undefined {
   const first = initialisation.safeParse(body).data;
   return first && `${crypto.randomUUID()}${showsApps(first.params.capabilities) ? APP_SESSION : ''}`;

@@ -53,7 +53,7 @@ export type RunnerPhase = (typeof RUNNER_PHASES)[number];
  * | launching | `creating`                                                                                |
  * | warm      | `warm`; `claimed` until the assignment arrives                                            |
  * | assigning | `claimed`; `leased` until the answer of the redemption arrives                            |
- * | leased    | `leased`; `draining` until it is told to stop                                             |
+ * | leased    | `leased`; `draining` until it is ordered to stop                                             |
  * | draining  | `draining`; `gone` once the process and what it left are removed                          |
  * | failed    | any but `gone`, until the controller sees it and makes it `draining` (liveness, or launch) |
  */

@@ -181,7 +181,7 @@ const controllerPayload = z.looseObject({
 /**
  * Checks signature, algorithm, issuer and audience, and parses the claims. Does not check `exp`: the caller passes
  * `expMs` to the database, whose clock alone decides; a runner, whose clock may be wrong, leaves it to the broker. In this
- * thread, as it was signed ([ADR 0059](../docs/adr/0059-signatures-in-the-calling-thread.md)). Throws `unauthorized`.
+ * thread, as it was signed (ADR 0054, 0059). Throws `unauthorized`.
  */
 export async function verifyControllerToken<T extends z.ZodType>(
   keys: ControllerKeys,

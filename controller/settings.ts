@@ -22,7 +22,7 @@ import { isPrivateWay } from './gateway/private-way.ts';
 import { checkedSupabaseUrl } from './secrets/supabase-url.ts';
 import { postgresConnection } from './store/postgres-connection.ts';
 
-/** Certificates in PEM; the first is parsed to tell them from other text. */
+/** Certificates in PEM; the first is parsed to distinguish them from other text. */
 const certificatesSchema = () =>
   derived('certificates in PEM', text => {
     new X509Certificate(text);
@@ -352,7 +352,7 @@ function checkSetting(name: string, check: () => unknown): Fault[] {
   }
 }
 
-/** On one machine they are kept in the data folder unless told otherwise. */
+/** On one machine they are kept in the data folder unless set otherwise. */
 const keepsProfiles = ({ profileStore, provider }: Settings): boolean =>
   profileStore !== undefined || provider === 'local';
 

@@ -71,7 +71,7 @@ export function addressClassifier(options: { denied: readonly string[]; allowed:
       for (const [name, list] of classes) if (list.some(range => isInRange(address, range))) return name;
       if (address.kind() === 'ipv4') return 'public';
       if (!isInRange(address, GLOBAL_UNICAST_6)) return 'reserved';
-      return isIsatap(address as ipaddr.IPv6) ? 'transition' : 'public'; // kind() above tells them apart, not the type
+      return isIsatap(address as ipaddr.IPv6) ? 'transition' : 'public'; // kind() above distinguishes them, not the type
     },
   };
 }

@@ -10,7 +10,7 @@ export interface NameResolver {
 }
 
 /**
- * Once one family has addresses, the other is waited for so long: there are DNS servers that never answer AAAA. RFC 8305 has 50 ms, for a
+ * Once one family has addresses, the other is waited for this long: there are DNS servers that never answer AAAA. RFC 8305 has 50 ms, for a
  * machine that does nothing else.
  */
 const OTHER_FAMILY_MS = 500;

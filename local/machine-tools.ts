@@ -37,7 +37,7 @@ export function findProblems(environment: Record<string, string | undefined>): M
   };
 }
 
-/** The environment by which runners are told. */
+/** The environment that passes them to runners. */
 export const toolsEnvironment = ({ browser, ffmpeg }: MachineTools): Record<string, string> => ({
   ...(browser === undefined ? {} : { [ENV.chromiumPath]: browser }),
   ...(ffmpeg === undefined ? {} : { [ENV.ffmpegPath]: ffmpeg }),

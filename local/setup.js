@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 
 /**
  * How Node.js is started for the local stack. Creating a database takes a gigabyte for a moment, in small pieces that V8 and glibc would
- * keep: docs/adr/0061-memory-of-the-local-stack.md.
+ * keep: docs/adr/0054-measured-decisions.md#the-local-stack-gives-back-what-its-start-took-0061.
  */
 const STACK_PROCESS = {
   flags: ['--max-semi-space-size=4', '--v8-pool-size=1'],

@@ -54,7 +54,7 @@ export interface Environment {
 
   /**
    * The platform's namespace, `omicron`. `existing`: it runs something already, so nothing is rendered into it, and the platform's own
-   * policies hold. `ours`: it is created here, restricted and closed but for what the label `omicron.dev/mcp-client` opens.
+   * policies hold. `ours`: it is created here, restricted and closed except what the label `omicron.dev/mcp-client` opens.
    */
   readonly apiNamespace: ApiNamespace;
 
@@ -98,7 +98,7 @@ export interface Environment {
      * server in the cluster.
      */
     readonly endpoints: { readonly to: readonly k8s.NetworkPolicyPeer[]; readonly ports: readonly number[] };
-    /** Sessions whose get-or-create does not say are hibernated then, for so long; never without this. */
+    /** Sessions whose get-or-create does not say are hibernated then, for this long; never without this. */
     readonly hibernation?: { readonly when: 'node' | 'expiry'; readonly keptHours: number };
   };
 

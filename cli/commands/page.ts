@@ -134,7 +134,7 @@ function evaluatedFields({ text }: ToolResult): Record<string, unknown> | undefi
   }
 }
 
-/** A compatible tool's answer; anything else is told as its text. */
+/** A compatible tool's answer; anything else is printed as its text. */
 function compatResult({ text, isError }: ToolResult): PageResult {
   try {
     return pageResult.parse(JSON.parse(text));

@@ -2,7 +2,7 @@ import type { CallToolResult } from '@modelcontextprotocol/client';
 import { toolFailure } from '../../contract/tool-failure.ts';
 import type { ConversationBrowser } from './conversation-browser.ts';
 
-/** The argument by which a client names one of its conversations; policies may ask for it, so that runners are told it too. */
+/** The argument by which a client names one of its conversations; policies may ask for it, so runners get it too. */
 const HANDLE = 'sessionId';
 const SESSION_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 

@@ -12,7 +12,7 @@ export class Refused extends Error {
   }
 }
 
-/** Is told when a call is answered with 401: the sign-in is over. */
+/** Is notified when a call is answered with 401: the sign-in is over. */
 export const signedOut = new EventTarget();
 
 /** Calls the console's server. Throws `Refused`, or the signal's reason. */

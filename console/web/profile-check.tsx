@@ -3,7 +3,7 @@ import { callConsole, encodePath } from './api.ts';
 import { Failure } from './notices.tsx';
 import { typedIn, useSubmission } from './use-submission.ts';
 
-/** Opens a page with a profile, in a browser that ends with the check, and tells whether it shows who is logged in. */
+/** Opens a page with a profile, in a browser that ends with the check, and says whether it shows who is logged in. */
 export function ProfileCheckForm({ userId, name, domain }: { userId: string; name: string; domain: string }) {
   const {
     answer: check,

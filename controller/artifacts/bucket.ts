@@ -38,7 +38,7 @@ export function bucketArtifacts({ bucket, env, ...place }: BucketArtifactsOption
     async remove(uri) {
       const key = keyOf(uri);
       if (key === undefined) throw new Error(`the artifact is not in ${root}`);
-      // Only a list tells that it is gone: a role that may not read an object is refused, whether it is there or not.
+      // Only a list says that it is gone: a role that may not read an object is refused, whether it is there or not.
       const list = new ListObjectsV2Command({ Bucket: bucket, Prefix: key, MaxKeys: 1 });
       const { Contents = [] } = await client.send(list);
       return Contents.every(({ Key }) => Key !== key);

@@ -1,6 +1,6 @@
 import type { ArtifactStore } from '../ports/artifacts.ts';
 
-/** Artifacts in a bucket that this controller was not told how to reach: nothing is known of them. */
+/** Artifacts in a bucket that this controller has no settings for: nothing is known of them. */
 export const uncheckedArtifacts: ArtifactStore = {
   remove: async () => false,
   async erase() {

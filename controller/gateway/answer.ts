@@ -32,7 +32,7 @@ export function ownAnswers(id: string | number, modern: boolean): OwnAnswers {
   };
 }
 
-/** The runner's answer as it comes; where it breaks off, the client is told so in its place. */
+/** The runner's answer as it comes; where it breaks off, the client reads that in its place. */
 export async function passAnswerOn(answer: IncomingMessage, own: OwnAnswers): Promise<GatewayAnswer> {
   const { statusCode: status = 502, headers } = answer;
   const type = headers['content-type'] ?? 'application/json';

@@ -9,7 +9,7 @@ import { callRunner } from './runner-call.ts';
 const TOLD_MS = 5_000;
 
 /**
- * Tells the runners of a user's leases that a call is cancelled. The message names no conversation, and the call may run through another
+ * Informs the runners of a user's leases that a call is cancelled. The message names no conversation, and the call may run through another
  * replica; each runner knows which calls are its own. Never rejects.
  */
 export async function cancelCall(

@@ -37,7 +37,7 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /**
  * Leases the browser of the call's conversation and passes the call on under the lease's own token. A call that no runner has begun is
  * tried again with the lease of that moment; one that may have begun never is. Rejects when `signal` aborts because the client has gone; for a
- * ReplicaStopped it answers. One that `isCancelled` by a message, at whichever replica it came, is not begun; a runner that has begun it is told by `cancelCall`.
+ * ReplicaStopped it answers. One that `isCancelled` by a message, at whichever replica it came, is not begun; `cancelCall` informs a runner that has begun it.
  */
 export function relay(parts: RelayParts, toolset: Toolset) {
   const { getOrCreate, directory, clock } = parts;

@@ -19,7 +19,7 @@ const withHandle = <T extends ListedTool>(tool: T): T => ({
   inputSchema: { ...tool.inputSchema, properties: { ...tool.inputSchema.properties, [HANDLE]: HANDLE_SCHEMA } },
 });
 
-/** The tools of a runner, as a client is told them that shows apps, and one that shows none. */
+/** The tools of a runner, as listed for a client that shows apps, and for one that shows none. */
 export interface GatewayTools {
   readonly plain: readonly ListedTool[];
   readonly apps: readonly AppTool[];

@@ -12,11 +12,11 @@ export interface UserActionEventRoutes {
 
 /** Proxies close connections that are silent for 60 s. */
 const PING_MS = 20_000;
-/** A reader that leaves this much unread is closed; it connects again and is told what is pending then. */
+/** A reader that leaves this much unread is closed; it connects again and gets what is pending then. */
 const UNREAD_BYTES_MAX = 1024 * 1024;
 
 /**
- * A10: tells a platform at once when an agent waits for its person, and when it no longer does, as server-sent events
+ * A10: notifies a platform at once when an agent waits for its person, and when it no longer does, as server-sent events
  * (<https://html.spec.whatwg.org/multipage/server-sent-events.html>). A client that connects again gets all that is pending: no
  * event has to be kept.
  */

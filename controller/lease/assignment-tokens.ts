@@ -45,19 +45,19 @@ export function assignmentToken(
   return { token: signControllerToken(keys.signing, audiences, claims, times), prefix };
 }
 
-/** Tells a runner to stop serving. */
+/** Orders a runner to stop serving. */
 export const drainToken = (keys: Keys, runnerId: string, bootId: string, reason: string): string =>
   orderToken(keys, runnerId, bootId, { order: 'drain', reason });
 
-/** Tells a runner to save its lease's profile. */
+/** Orders a runner to save its lease's profile. */
 export const saveProfileToken = (keys: Keys, runnerId: string, bootId: string): string =>
   orderToken(keys, runnerId, bootId, { order: 'save_profile' });
 
-/** Tells a runner to hibernate its session. */
+/** Orders a runner to hibernate its session. */
 export const hibernateToken = (keys: Keys, runnerId: string, bootId: string, order: HibernateOrder): string =>
   orderToken(keys, runnerId, bootId, { order: 'hibernate', ...order });
 
-/** Tells a runner to look at a page, whether its lease's profile is logged in there. */
+/** Orders a runner to look at a page, whether its lease's profile is logged in there. */
 export const checkLoginToken = (keys: Keys, runnerId: string, bootId: string, page: ProfileCheckRequest): string =>
   orderToken(keys, runnerId, bootId, { order: 'check_login', page });
 

@@ -1,7 +1,7 @@
 import { createSecureContext } from 'node:tls';
 import type { ClientCertificate } from '../../contract/secrets.ts';
 
-/** OpenSSL's reasons, by the part of the message or the code that tells them; none of its own texts is passed on. */
+/** OpenSSL's reasons, by the part of the message or the code that identifies them; none of its own texts is passed on. */
 const FAULTS: readonly (readonly [RegExp, string])[] = [
   [/mac verify failure|bad decrypt|pkcs12 cipherfinal/i, 'cannot be opened: the passphrase is wrong'],
   [/password|passphrase|interrupted or cancelled/i, 'cannot be opened: the key has a passphrase, which is missing'],

@@ -34,7 +34,7 @@ export interface GetOrCreateParts extends StartParts {
   namespace: string;
   /** Callers that wait where every place is taken. */
   line: WaitingLine;
-  /** A caller waited so long for a place: it got one, was refused, or left. */
+  /** A caller waited this long for a place: it got one, was refused, or left. */
   onWaited: (seconds: number, outcome: 'place' | 'refused' | 'left') => void;
   /** Runners that one start tries, each in an epoch of its own. */
   attemptsMax: number;

@@ -9,7 +9,7 @@ export type UserActionEvent =
   | { readonly kind: 'user_action.requested'; readonly action: Pending }
   | { readonly kind: 'user_action.closed'; readonly action: Pick<Pending, 'id' | 'session_id' | 'user_id'> };
 
-/** Tells listeners of user actions, of this replica's and others' runners. */
+/** Notifies listeners of user actions, of this replica's and others' runners. */
 export interface PendingUserActions {
   /**
    * Calls back for each one that is pending now, then with each change. `userId` limits it to one user; null: everyone's. The
@@ -21,7 +21,7 @@ export interface PendingUserActions {
 /** A look that finds nothing new for this long begins again. */
 const LOOK_MS = 20_000;
 
-/** One look at the database for all who listen, and none while no one does. `onError` is told when it cannot be read; it is tried again. */
+/** One look at the database for all who listen, and none while no one does. `onError` is called when it cannot be read; it is tried again. */
 export function pendingUserActions(
   userActions: Pick<UserActions, 'pending'>,
   changes: ChangeSignal,

@@ -172,7 +172,7 @@ function startFailure(cause: OmicronError, sessionId: string): OmicronError {
     : new OmicronError('runner_start_failed', cause.message, { ...about, retryAfterSeconds: 1 });
 }
 
-/** Renews the claim until it is told to stop; aborts `over` when the claim has ended. */
+/** Renews the claim until it is ordered to stop; aborts `over` when the claim has ended. */
 function keepClaim({ leases, beatMs, clock, log }: StartParts, claim: Claim, over: AbortController) {
   const stopped = new AbortController();
   const pause = () => clock.sleep(beatMs, stopped.signal, true).catch(() => {});

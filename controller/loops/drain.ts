@@ -30,7 +30,7 @@ export interface DrainParts {
 }
 
 /**
- * Leads draining runners to their end: tells them to stop serving (a successor waits for that), has them removed once
+ * Leads draining runners to their end: orders them to stop serving (a successor waits for that), has them removed once
  * their recording is sent, gives their permit back.
  */
 export const drainLoop = (parts: DrainParts): RowWorker =>
@@ -57,7 +57,7 @@ async function drain(parts: DrainParts, row: RunnerRow, stopping: AbortSignal): 
   log.info({ runner_id: row.id, session_id: row.session_id, reason: row.reason }, 'runner gone');
 }
 
-/** Tells a runner to stop serving. One that does not answer is removed all the same. */
+/** Orders a runner to stop serving. One that does not answer is removed all the same. */
 async function acknowledge({ fleet, link, keys, onUnserved, log }: DrainParts, row: RunnerRow): Promise<void> {
   if (!row.endpoint || !row.boot_id || row.acknowledged_at) return;
   try {

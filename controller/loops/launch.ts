@@ -13,7 +13,7 @@ export interface LaunchParts {
   provider: RunnerProvider;
   /** Launches at once; further rows wait for their turn. */
   atOnce: number;
-  /** A runner that is not warm so long after its launch is given up. */
+  /** A runner that is not warm this long after its launch is given up. */
   startMs: number;
   /** A launch has ended while others wait: rows may be taken. */
   onRoom: () => void;

@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 export interface ArtifactStore {
   /**
    * Removes one artifact, unless the store removes it by itself. Resolves with whether it is gone: false is to be asked again later.
-   * Throws where that cannot be told.
+   * Throws where that cannot be determined.
    */
   remove(uri: string): Promise<boolean>;
   /** Removes one artifact now, also where the store removes old ones by itself; repeating it changes nothing. */

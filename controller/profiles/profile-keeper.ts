@@ -20,7 +20,7 @@ export interface KeeperParts {
   objects: SealedObjects;
   /** The store of the objects. */
   store: Pick<ProfileStore, 'remove'>;
-  /** A profile that no lease has started with for so long is deleted. */
+  /** A profile that no lease has started with for this long is deleted. */
   retentionDays: number;
   log: Logger;
 }

@@ -59,7 +59,7 @@ export class SealedObjects {
     const objects = all.map(({ object, bytes }) => ({ object, bytes }));
     const refusal = await profiles.begin({ profileId, base, runner }, objects, quotaBytes);
     if (refusal !== null) throw saveRefusedError(refusal);
-    // a failure is told when nothing more is being written
+    // a failure is reported when nothing more is being written
     const ends = await Promise.allSettled(
       all.map(async ({ sealed, object }) => {
         await store.put(object, sealed);

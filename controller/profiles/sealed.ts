@@ -52,6 +52,6 @@ export const unseal = async (key: Buffer, sealed: Buffer, place: SealedPlace): P
 /** The name of an object: its content's digest. An IV is never used twice, so no two saves share one. */
 export const objectName = (sealed: Buffer): string => createHash('sha256').update(sealed).digest('hex');
 
-/** Tells whether two contents of one user are the same, and nothing to who lacks the key. */
+/** Says whether two contents of one user are the same, and nothing to who lacks the key. */
 export const digestContent = (key: Buffer, plain: Buffer): string =>
   createHmac('sha256', key).update(plain).digest('hex');

@@ -95,7 +95,7 @@ export interface Profiles {
   list(userId: string): Promise<Profile[]>;
   show(userId: string, name: string): Promise<ProfileDetail | null>;
   remove(userId: string, name: string): Promise<'deleted' | 'not_found' | SaveRefusal>;
-  /** Profiles that no lease has started with for so long, longest first. */
+  /** Profiles that no lease has started with for this long, longest first. */
   unused(days: number, most: number): Promise<{ userId: string; name: string }[]>;
   /** Objects to remove from the store; `forget` those that are gone. */
   loose(most: number, staleSeconds: number): Promise<string[]>;

@@ -8,7 +8,7 @@ export interface Usage {
 }
 
 /**
- * A lease lasts from its redemption until its runner was told to stop, or was lost; one that is live, until now. `$3`: the tag whose
+ * A lease lasts from its redemption until its runner was ordered to stop, or was lost; one that is live, until now. `$3`: the tag whose
  * values are counted; null: by user.
  */
 const REPORT = `

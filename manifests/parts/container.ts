@@ -2,7 +2,7 @@ import type { k8s } from 'cdk8s-plus-28';
 import type { Resources } from '../environment-type.ts';
 import { quantity } from './meta.ts';
 
-/** All images run as this user; numeric, so that the kubelet can tell that it is not root. */
+/** All images run as this user; numeric, so that the kubelet can see that it is not root. */
 export const USER = 1000;
 
 export const podSecurity: k8s.PodSecurityContext = {

@@ -1,6 +1,6 @@
 import { isLasting } from '../results/failure-signs.ts';
 
-/** An obstacle that is there after this time is told: a person would not wait for it either. */
+/** An obstacle that is there after this time is reported: a person would not wait for it either. */
 const OBSTACLE_MS = 1_700;
 
 /**

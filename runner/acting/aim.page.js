@@ -1,4 +1,4 @@
-// Called with the elements of a target: scrolls the first to where a person sees it, and tells where a hand meets it. `near` and `at` are
+// Called with the elements of a target: scrolls the first to where a person sees it, and returns where a hand meets it. `near` and `at` are
 // points of the page's viewport, null where they cannot be known; `isThrough`: a clear layer of the same card lies over it, which a person
 // does not see and clicks; `isOption`: it is an option of a closed list, which the browser draws itself; `isArea`: it is an area of a picture.
 ([element]) => {

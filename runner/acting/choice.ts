@@ -36,7 +36,7 @@ function candidates(wanted: string, options: readonly FieldOption[]): number[] {
     by(({ value }) => same(value, wanted)),
   ];
   const found = steps.find(positions => positions.length > 0) ?? [];
-  // Options of one text are told apart by their value.
+  // Options of one text are distinguished by their value.
   const byValue = found.length > 1 ? found.filter(position => options[position]?.value === wanted) : [];
   if (byValue.length > 0) return byValue.slice(0, 1);
   const enabled = found.filter(position => !options[position]?.isDisabled);
@@ -60,7 +60,9 @@ function ambiguous(wanted: string, options: readonly FieldOption[]): Refusal {
   return {
     code: 'option_not_found',
     why: `${options.length} options are ${quoted(wanted)}.`,
-    instead: areDistinct ? `Choose by value: ${told(values)}.` : 'Choose it by the keyboard: ArrowDown, then Enter.',
+    instead: areDistinct
+      ? `Choose by value: ${quoteChoices(values)}.`
+      : 'Choose it by the keyboard: ArrowDown, then Enter.',
   };
 }
 
@@ -68,14 +70,17 @@ function ambiguous(wanted: string, options: readonly FieldOption[]): Refusal {
 export const notOffered = (why: string, choices: readonly string[]): Refusal => ({
   code: 'option_not_found',
   why,
-  instead: choices.length === 0 ? 'It offers nothing now: look at the page again.' : `Choose one of: ${told(choices)}.`,
+  instead:
+    choices.length === 0
+      ? 'It offers nothing now: look at the page again.'
+      : `Choose one of: ${quoteChoices(choices)}.`,
 });
 
 /** Why a checkbox or a radio button is not switched by this text. */
 export const noSwitch = (text: string, kind: string, choices: readonly string[]): Refusal =>
   notOffered(`${quoted(text)} is not a choice of this ${kind}.`, choices);
 
-function told(choices: readonly string[]): string {
+function quoteChoices(choices: readonly string[]): string {
   const short = choices.filter(({ length }) => length > 0 && length <= OPTION_CHARACTERS_MAX);
   const shown = short.slice(0, OPTIONS_TOLD_MAX);
   const more = choices.length - shown.length;

@@ -4,7 +4,7 @@ import { addressOf, isOutside } from '../browser/addresses.ts';
 
 const NAVIGATION_MS = 30_000;
 const LOAD_MS = 5_000;
-/** A download that is started by an address is told of, and where it is short, its end too. */
+/** A download that is started by an address is reported, and where it is short, its end too. */
 const DOWNLOAD_MS = 3_000;
 const DOWNLOADED_MS = 500;
 

@@ -41,7 +41,7 @@ export const partsOf = ({ x, y, width, height }: Area): Area[] =>
     height: Math.min(SIDE_MAX, height - index * SIDE_MAX),
   }));
 
-/** The sentence that tells what the parts show of the area. */
+/** The sentence that says what the parts show of the area. */
 export function noteOn({ width, height }: Area, parts: readonly Area[]): string {
   const [columns, rows] = [Math.round(width), Math.round(height)];
   const shown = parts.reduce((sum, part) => sum + part.height, 0);

@@ -1,4 +1,4 @@
-// Called with an element and words of its text: tells where a hand begins and ends to select them (points of the document's viewport), or, in
+// Called with an element and words of its text: returns where a hand begins and ends to select them (points of the document's viewport), or, in
 // a field, selects them; null: it does not show them.
 (element, words) => {
   const fold = text => text.replace(/\s+/g, ' ').toLowerCase();

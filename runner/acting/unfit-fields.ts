@@ -8,7 +8,7 @@ const TEXT_MAX = 200;
 
 /**
  * The browser's messages on fields that keep a form from being sent. It shows them in a bubble outside the page, which is in no text and no
- * picture. Only the names of fields once a credential was filled in: the rest may tell how long it is.
+ * picture. Only the names of fields once a credential was filled in: the rest may say how long it is.
  */
 export async function unfitFields(page: Page, documents: Pick<Documents, 'isGuarding'>): Promise<string[]> {
   const fields = await page

@@ -85,12 +85,12 @@ export interface BrowserOptions {
   /** Public keys (base64 SHA-256, comma-separated) whose certificates are trusted: a private CA. */
   readonly trustedSpki?: string | undefined;
   readonly searchPath: string;
-  /** Unless told, those of the settings' defaults. */
+  /** Unless set, those of the settings' defaults. */
   readonly limits?: BrowserLimits;
   /** Folder in which the context keeps the data of sites; without one it keeps that in memory. */
   readonly userDataDir?: string | undefined;
   readonly context?: ContextOptions | undefined;
-  /** Bytes that sites may keep there; unless told, what a profile may take. */
+  /** Bytes that sites may keep there; unless set, what a profile may take. */
   readonly storedBytesMax?: number;
 }
 

@@ -164,7 +164,7 @@ export async function egressForwarder(options: {
   };
 }
 
-/** In this process's tree: its browser. Only Linux tells whose a connection is. */
+/** In this process's tree: its browser. Only Linux reveals which process owns a connection. */
 function isOwn(socket: Socket): boolean {
   if (process.platform !== 'linux') return true;
   const peer = findPeer(socket);
@@ -174,7 +174,7 @@ function isOwn(socket: Socket): boolean {
 /** If this process is root, its browser has a user of its own. */
 const isOwnUser = ({ uid }: Peer): boolean => uid === process.getuid?.() || uid === unprivilegedUser(process.pid);
 
-/** Undefined: the kernel does not tell. Pages' own processes open no sockets. */
+/** Undefined: the kernel does not say. Pages' own processes open no sockets. */
 function isHeldByTree({ inode }: Peer): boolean | undefined {
   const tree = processTreeOfProc(process.pid);
   return (

@@ -5,7 +5,7 @@ import * as z from 'zod';
 const EMPTY: ReadonlySet<number> = new Set([204, 205]);
 
 /**
- * Lets Playwright forget a document that was answered without one, as after a form that only saves. Chromium tells of its end as of any
+ * Lets Playwright forget a document that was answered without one, as after a form that only saves. Chromium reports its end like that of any
  * other's, so that Playwright 1.64 waits for it until another one comes: this action and all that follow would end in time-outs. (For
  * WebKit it does the same itself.)
  */

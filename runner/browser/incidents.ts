@@ -11,7 +11,7 @@ export interface Incidents {
   add(incident: Incident): void;
   /** Incidents since the last call, for the agent's next result. */
   takeNotes(): string[];
-  /** From now on each incident is also told to this listener, those before too. */
+  /** From now on each incident is also passed to this listener, those before too. */
   listen(listener: (incident: Incident) => void): void;
 }
 

@@ -58,7 +58,7 @@ const RESERVED_BYTES = 384 * 1024 * 1024;
  * disabled is disabled.
  */
 const DISABLED_FEATURES = [
-  // Builds a new frame for each document of a site, at a quarter of a navigation's time (ADR 0078); one of another site gets a new one without it too.
+  // Builds a new frame for each document of a site, at a quarter of a navigation's time (ADR 0054); one of another site gets a new one without it too.
   'RenderDocument',
   // Playwright enables it. Under pictures of the surface more renderers that die crash Chromium with it: docs/upstream/screenshot-crash.md.
   'CDPScreenshotNewSurface',

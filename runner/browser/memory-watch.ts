@@ -68,7 +68,7 @@ export interface MemoryWatchOptions {
 const LOOK_MS = 250;
 /** Memory that a stopped renderer held in other processes is free after this; the rest belongs to another page. */
 const FREED_MS = 1_500;
-/** A browser that takes too much for so long, whatever was stopped, is ended. */
+/** A browser that takes too much for this long, whatever was stopped, is ended. */
 const PATIENCE_MS = 10_000;
 
 /** Looks four times a second and stops what takes too much. Resolves when the signal aborts; never rejects. */

@@ -50,7 +50,7 @@ export function exactLine(text: string): string {
   return IMITATES.test(line.trimStart()) ? JSON.stringify(line) : line;
 }
 
-/** Characters of control, but for tabs. */
+/** Characters of control, except tabs. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this replaces
 const CONTROLS = /[\u0000-\u0008\u000a-\u001f\u007f-\u009f]/g;
 

@@ -60,7 +60,7 @@ const connectionHealth = (browser: Browser) => ({
   detail: browser.isConnected() ? 'elsewhere; connected' : 'elsewhere; the connection is closed',
 });
 
-/** Playwright's message has the address in it, in more than one spelling: only what it says of the failure is told. */
+/** Playwright's message has the address in it, in more than one spelling: only what it says of the failure is passed on. */
 const FAULTS = / [45]\d\d [A-Z][a-z]+|Unexpected server response: \d{3}|\bE[A-Z]{5,}\b|Timeout \d+ms exceeded/;
 
 function notConnected(error: unknown): OmicronError {

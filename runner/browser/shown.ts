@@ -8,7 +8,7 @@ export const TITLE_CHARACTERS_MAX = 1_000;
 const USER_INFO = /^([a-z][a-z\d+.-]*:\/\/)[^/?#@]*(?::[^/?#]*)?@/i;
 
 /**
- * An address as it is told: without a username and a password; of a very long one only the origin, in which no part of a
+ * An address as it is shown: without a username and a password; of a very long one only the origin, in which no part of a
  * secret is left over.
  */
 export function shownAddress(given: string): string {
@@ -18,7 +18,7 @@ export function shownAddress(given: string): string {
   return `${origin}… (an address of ${url.length} characters)`;
 }
 
-/** A title as it is told, of which no more than one character past the limit is needed. */
+/** A title as it is shown, of which no more than one character past the limit is needed. */
 export const shownTitle = (title: string): string =>
   title.length <= TITLE_CHARACTERS_MAX
     ? bareText(title)

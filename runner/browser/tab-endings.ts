@@ -118,7 +118,7 @@ const inTime = async <T>(work: Promise<T> | undefined): Promise<T | undefined> =
 const targetOf = async (session: Promise<CDPSession | undefined>): Promise<string | undefined> =>
   (await (await session)?.send('Target.getTargetInfo').catch(() => undefined))?.targetInfo.targetId;
 
-/** A lease's browser keeps what pages store in its memory: databases, caches and files, but for cookies. */
+/** A lease's browser keeps what pages store in its memory: databases, caches and files, except cookies. */
 async function clearStored(session: Promise<CDPSession | undefined> | undefined, origins: readonly string[]) {
   const storageTypes = 'indexeddb,cache_storage,file_systems';
   for (const origin of origins.filter(each => each !== 'null'))

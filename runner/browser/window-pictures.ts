@@ -60,7 +60,7 @@ export function windowPictures(): WindowPictures {
   }
 
   /**
-   * Chromium tells a renderer no size before it has drawn the one before, and says that it has taken the picture of a size which is not drawn
+   * Chromium sends a renderer no size before it has drawn the one before, and says that it has taken the picture of a size which is not drawn
    * yet. So a tab that was resized is drawn once before it shows the area.
    */
   function takeArea(given: string, picture: Command, clip: unknown, size: Command): string {

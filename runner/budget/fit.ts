@@ -13,7 +13,7 @@ const NOTE_TOKENS = 60;
 const TOKEN_CHARACTERS_MAX = 16;
 
 export interface FitBounds {
-  /** How an agent gets a shorter answer; null: it is not told. */
+  /** How an agent gets a shorter answer; null: the answer does not say. */
   readonly shorter: string | null;
   readonly tokensMax: number;
 }

@@ -94,7 +94,7 @@ export function browserCall(parts: BrowserParts, call: PlaywrightCall): BrowserC
     act: async (args, action) => refusedBefore(parts, args) ?? finish(await leaving(() => actOnPage(args, action))),
     async read(args, reading) {
       const view = parts.view();
-      // Playwright MCP reads one element without the rest of its page, which would tell of a secret in pieces.
+      // Playwright MCP reads one element without the rest of its page, which would reveal a secret in pieces.
       const isPart = parts.isGuarding() && args.target !== undefined;
       return view.snapshot === 'playwright' && !isPart ? ask(args) : readOwn(reading);
     },

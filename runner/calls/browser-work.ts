@@ -68,7 +68,7 @@ export interface BrowserWork {
   selectTab(index: number, signal: AbortSignal): Promise<CallToolResult>;
   /**
    * From now on `conceal` takes secrets out of what is cut, and Playwright MCP is asked to type none of these names.
-   * While `isGuarding`, a page may hold a value in pieces: then nothing tells of one element alone.
+   * While `isGuarding`, a page may hold a value in pieces: then no answer is about one element alone.
    */
   setSecrets(names: readonly string[], conceal: Conceal, isGuarding: () => boolean): void;
   /** From now on Playwright MCP takes this value out of what it writes. */

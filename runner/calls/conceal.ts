@@ -18,7 +18,7 @@ export const conceal =
   ({ fields, texts, own }: Pick<CallLease, 'fields' | 'texts' | 'own'>): Stage =>
   async (call, next) => {
     const before = await fields.texts();
-    own.names(); // what is shown now may be told of, whatever the call leads to
+    own.names(); // what is shown now may be named in answers, whatever the call leads to
     const result = await next();
     const held = new Map([...before, ...(await fields.texts())]);
     const words = own.answered();

@@ -20,7 +20,7 @@ const DIALOGS_ANSWERED = 3;
 const KEPT_ASKING = 'it opened one dialog after the other';
 
 /**
- * Leaves the current page by what `leave` does. Dialogs are dismissed, but for the one that asks whether to leave; a tab
+ * Leaves the current page by what `leave` does. Dialogs are dismissed, except the one that asks whether to leave; a tab
  * that opens one after the other is closed. If the tab goes away meanwhile, the next one is left instead.
  */
 export async function leavePage(leaving: Leaving, leave: () => Promise<CallToolResult>): Promise<CallToolResult> {

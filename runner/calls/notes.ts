@@ -72,7 +72,7 @@ function mayLead(call: Call, { isError, _meta }: CallToolResult): boolean {
   return leads && (isError !== true || (_meta?.[CODE_META] ?? 'action_failed') === 'action_failed');
 }
 
-/** Dialogs of other tabs than the current one, which tells of its own. */
+/** Dialogs of other tabs than the current one, which reports its own. */
 function dialogsElsewhere(result: CallToolResult, { context, guard }: BrowserParts): string[] {
   const current = currentTab(context);
   const told = textOf(result).replaceAll('\\"', '"');

@@ -39,7 +39,7 @@ export const record =
     return result;
   };
 
-/** Names of tools and codes are this product's own; one that an agent made up is not told. */
+/** Names of tools and codes are this product's own; one that an agent made up is left out. */
 function spanOf({ admitted }: Call, { isError, _meta }: CallToolResult): SpanAttributes {
   const code = codeOfEvent(String(_meta?.[CODE_META] ?? ''));
   return {

@@ -3,7 +3,7 @@ import type { CallLease } from './call-lease.ts';
 import { admittedOf, type Stage } from './stage.ts';
 
 const RULES_SECONDS = 10;
-const CAME_MEANWHILE = 'The page came while the call ran: what it did is done, what it found is not told.';
+const CAME_MEANWHILE = 'The page came while the call ran: what it did is done, what it found is withheld.';
 
 /**
  * Once a credential was filled in, refuses calls that could read or move it, and the answers of calls during which such a page came. A tool

@@ -18,7 +18,7 @@ export async function addSnapshotAfter(
     const held = page && (await guard.dialogs.holding(page));
     // The notes report a dialog in another tab.
     if (held !== undefined && held.page !== page) return result;
-    // Behind a dialog no page answers; Playwright MCP tells of the dialog.
+    // Behind a dialog no page answers; Playwright MCP reports the dialog.
     const isOurs = view.snapshot !== 'playwright' && page !== undefined && !guard.showsDialog(page);
     const snapshot = isOurs ? await writer.after(page, view, signal) : await playwrightSnapshot(connection, signal);
     return addSnapshot(result, snapshot);

@@ -26,7 +26,7 @@ const HELD_MAX = 24;
 /**
  * Frames of which is known that they show no value. A frame waits for the next look at the tab; it is shown if that
  * look and the one before found nothing in the same documents, and dropped otherwise. While a document is there into which a value was
- * filled, frames only tell that something changed: what is shown then are pictures taken between two looks.
+ * filled, frames only say that something changed: what is shown then are pictures taken between two looks.
  */
 export function guardedFrames<Frame>({
   page,

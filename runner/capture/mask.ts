@@ -30,7 +30,7 @@ export interface MaskedFrames<Frame> {
   end(): void;
 }
 
-/** Shows frames as they come, but for masked ones: of these the last is shown after the mask, if nothing followed it. */
+/** Shows frames as they come, except masked ones: of these the last is shown after the mask, if nothing followed it. */
 export function maskedFrames<Frame>(show: (frame: Frame) => void, mask: FrameMask, clock: Clock): MaskedFrames<Frame> {
   const ended = new AbortController();
   /** Came while masked; if nothing follows it, it is what the page looks like now. */

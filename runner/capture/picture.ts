@@ -21,6 +21,6 @@ export type Watcher = (picture: Picture) => void;
 
 /**
  * `live`: for a person, who sees each change soon. `sparing`: for a recording, fewer pictures at half the processor time
- * (docs/adr/0069-a-recording-takes-one-picture-at-a-time.md).
+ * (docs/adr/0054-measured-decisions.md#a-recording-takes-one-picture-at-a-time-0069).
  */
 export type Pace = 'live' | 'sparing';

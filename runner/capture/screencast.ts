@@ -27,7 +27,7 @@ const IN_FLIGHT = 2;
 /** While a tab goes from one renderer to another, Chromium refuses: "Not attached to an active page". */
 const STARTS_MAX = 20;
 const START_AGAIN_MS = 100;
-/** So long without a new picture, a tab seems to rest. */
+/** This long without a new picture, a tab seems to rest. */
 const REST_MS = 150;
 
 /**

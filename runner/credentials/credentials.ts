@@ -71,13 +71,13 @@ export interface CredentialsOptions {
   readonly sites: readonly Site[];
   readonly origins: LoginOrigins;
   readonly questions: SiteQuestions;
-  /** Told the name of each value before a page, or the browser for its site, is given it. */
+  /** Called with the name of each value before a page, or the browser for its site, is given it. */
   readonly onGiven: (name: string) => void;
   /** The current TOTP code; rejects when there is none. */
   readonly code: (site: string, signal: AbortSignal) => Promise<string>;
   /** Runs work that no frame of the recording shows. */
   readonly withoutPictures: <T>(work: () => Promise<T>) => Promise<T>;
-  /** Told each value before it goes into the page. */
+  /** Receives each value before it goes into the page. */
   readonly pictures: Pick<Pictures, 'filled'>;
   readonly documents: Documents;
   readonly fields: FilledFields;

@@ -11,8 +11,8 @@ export interface TotpCodes {
 }
 
 /**
- * B3: the seed stays at the controller; `mint` answers the current code. `used` is told each code before it is given
- * out, with what tells whether it is still a secret.
+ * B3: the seed stays at the controller; `mint` answers the current code. `used` receives each code before it is given
+ * out, with what says whether it is still a secret.
  */
 export function totpCodes(
   mint: (site: string, signal: AbortSignal) => Promise<{ code: string; validMs: number }>,

@@ -19,7 +19,7 @@ const TEXT_MAX = 1_000;
 export interface AskingOptions {
   /** Names tabs. */
   readonly idOf: (page: Page) => number;
-  /** Tells every viewer. */
+  /** Notifies every viewer. */
   readonly say: (message: ServerMessage) => void;
   /** Takes secrets out of a text. */
   readonly conceal: (text: string) => Promise<string>;

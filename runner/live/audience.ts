@@ -27,7 +27,7 @@ export class Audience {
   /** `tab`: the one that is shown. */
   add(viewer: Viewer, tab: number): void {
     this.#viewers.set(viewer.id, viewer);
-    this.#tabsSent = ''; // this viewer was told another list than the others, who may be gone
+    this.#tabsSent = ''; // this viewer was sent another list than the others, who may be gone
     if (this.#newest?.tab === tab) viewer.show(this.#newest.bytes);
   }
 
@@ -55,7 +55,7 @@ export class Audience {
     for (const viewer of this.#viewers.values()) viewer.close(LIVE_CLOSE.leaseEnded, LEASE_ENDED);
   }
 
-  /** Tells which tabs there are, if that has changed. Changes that come while one is told are told together after it. */
+  /** Sends which tabs there are, if that has changed. Changes that come while one is sent are sent together after it. */
   async tellTabs(): Promise<void> {
     if (this.isEmpty()) return;
     if (this.#telling !== undefined) {

@@ -12,7 +12,7 @@ export interface ControlledTurnOptions {
   readonly clock: Clock;
   /** The answer to a call that cannot wait, or waited in vain, for the person. */
   readonly refusal: CallToolResult;
-  /** Tells in the first result after it that a person has acted. */
+  /** The first result after it says that a person has acted. */
   readonly afterPerson: (result: CallToolResult) => CallToolResult;
 }
 

@@ -8,7 +8,7 @@ import type { ViewerSocket } from './viewer.ts';
 
 /** Viewers that call in place of opening a socket. */
 export interface Exchanges {
-  /** Hands over what the viewer says, and answers what it was told since. Undefined: this viewer is not known any more. Throws a `ZodError`. */
+  /** Hands over what the viewer says, and answers what it was sent since. Undefined: this viewer is not known any more. Throws a `ZodError`. */
   exchange(given: unknown, signal: AbortSignal): Promise<LiveExchangeAnswer | undefined>;
 }
 
@@ -19,7 +19,7 @@ export interface ExchangesOptions {
   readonly clock: Clock;
 }
 
-/** A viewer that does not call is closed by the live view, as a silent socket is; that it was is told for this long. */
+/** A viewer that does not call is closed by the live view, as a silent socket is; its calls get that answer for this long. */
 const CLOSED_MS = 60_000;
 
 export function liveExchanges({ live, claims, clock }: ExchangesOptions): Exchanges {
@@ -52,7 +52,7 @@ export function liveExchanges({ live, claims, clock }: ExchangesOptions): Exchan
 const OPEN = 1;
 const CLOSED = 3;
 
-/** The socket of a viewer that calls: keeps what it is told until it is taken. */
+/** The socket of a viewer that calls: keeps what it is sent until it is taken. */
 class Mailbox extends EventEmitter implements ViewerSocket {
   readyState: number = OPEN;
   #messages: string[] = [];

@@ -9,7 +9,7 @@ export type DeviceMessage = Extract<InputMessage, { t: 'mouse' | 'wheel' | 'key'
 export interface DeviceInput {
   /** Rejects if the tab does not take it. A press that opens a dialog resolves only when that is answered. */
   send(page: Page, message: DeviceMessage): Promise<void>;
-  /** The selected text, but for that of a password field. */
+  /** The selected text, except that of a password field. */
   selection(page: Page): Promise<string>;
   /** Lifts what is held in the tab, and ends a composition. Rejects if the tab does not answer. */
   lift(page: Page): Promise<void>;
@@ -37,7 +37,7 @@ const TOUCH = { start: 'touchStart', move: 'touchMove', end: 'touchEnd', cancel:
 /** Chromium on Linux takes these from a key event only as an editing command of its own. */
 const COMMANDS: Readonly<Record<string, string>> = { a: 'selectAll', x: 'cut', z: 'undo', y: 'redo' };
 const CTRL_OR_META = 6;
-/** A frame that hangs does not tell. */
+/** A frame that hangs does not answer. */
 const SELECTION_MS = 1_000;
 
 /** A document's selection, or that of the text field which has the focus. For a document in a frame: while the focus is there. */

@@ -81,7 +81,7 @@ export function liveView(options: LiveViewOptions): LiveView {
   context.pages().forEach(watchPage);
   context.on('page', watchPage);
   void every(clock, LIVE_LIMITS.pingSeconds * 1_000, closed.signal, () => audience.ping());
-  // no event tells that a page has changed its title
+  // no event says that a page has changed its title
   void every(clock, TITLES_EVERY_MS, closed.signal, () => void audience.tellTabs());
 
   async function greet(viewer: Viewer): Promise<void> {

@@ -56,7 +56,7 @@ interface Waiting {
 const END_MS = 1_000;
 const NAVIGATION_MS = 30_000;
 
-/** One input after the other, but for those that end what an earlier one waits for. */
+/** One input after the other, except those that end what an earlier one waits for. */
 export function personInput({ tabs, device, asking, pickers }: PersonInputOptions): PersonInput {
   let last: Promise<unknown> = Promise.resolve();
   /** The newest input, while it has not begun. */

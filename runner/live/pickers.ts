@@ -11,7 +11,7 @@ export interface Pickers {
   acted(page: Page): void;
   /** The field that is offered now, for a viewer that has come. */
   open(): ServerMessage[];
-  /** Sets the field that has the focus, and tells the page. Does nothing where another one is offered by now. */
+  /** Sets the field that has the focus, and notifies the page. Does nothing where another one is offered by now. */
   pick(page: Page, picked: Picked): Promise<void>;
   /** Offers none any more. */
   end(): void;
@@ -26,7 +26,7 @@ export interface Picked {
 export interface PickersOptions {
   /** Names tabs. */
   readonly idOf: (page: Page) => number;
-  /** Tells every viewer. */
+  /** Notifies every viewer. */
   readonly say: (message: ServerMessage) => void;
   /** Takes secrets out of a text. */
   readonly conceal: (text: string) => Promise<string>;
@@ -99,7 +99,7 @@ export function livePickers({ idOf, say, conceal }: PickersOptions): Pickers {
     if (outdated !== before) return;
     const options = field.options.map((option, at) => ({ ...option, label: labels[at] ?? '' }));
     const found = { t: 'picker', tab: idOf(page), field: { ...field, value, min, max, step, options } } as const;
-    // The press and the release of one click look twice: told again, the field would lose what the person has filled in meanwhile.
+    // The press and the release of one click look twice: sent again, the field would lose what the person has filled in meanwhile.
     if (isDeepStrictEqual(found, offered)) return;
     offered = found;
     say(offered);

@@ -4,7 +4,7 @@ import type { Clock } from '../../time/clock.ts';
 
 /** The user actions that wait for an answer, as viewers see them. */
 export interface OpenRequests {
-  /** Tells viewers of the request, and of its end, which is what `send` answers or its rejection. */
+  /** Notifies viewers of the request, and of its end, which is what `send` answers or its rejection. */
   during(request: UserRequest, send: () => Promise<AskedUserAction>): Promise<AskedUserAction>;
   /** For a viewer that has come. */
   open(): ServerMessage[];

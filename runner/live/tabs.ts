@@ -114,5 +114,5 @@ export function liveTabs({ context, captures, conceal, onPicture, onChange }: Ta
   };
 }
 
-/** A page behind a dialog, or one that hangs, does not tell. */
+/** A page behind a dialog, or one that hangs, does not answer. */
 const titleOf = (page: Page): Promise<string> => within(page.title(), TITLE_MS, '');

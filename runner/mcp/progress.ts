@@ -8,11 +8,11 @@ const EVERY_MS = 4_000;
 export interface ProgressOptions {
   readonly tool: string;
   readonly clock: Clock;
-  /** Tells the client how many seconds the call has run. */
+  /** Reports to the client how many seconds the call has run. */
   readonly notify: (seconds: number, message: string) => Promise<void>;
 }
 
-/** Tells a client that its call still runs, until the signal aborts. Never rejects. */
+/** Notifies a client that its call still runs, until the signal aborts. Never rejects. */
 export async function reportProgress({ tool, clock, notify }: ProgressOptions, signal: AbortSignal): Promise<void> {
   const startMs = clock.nowMs();
   try {

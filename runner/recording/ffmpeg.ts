@@ -80,7 +80,7 @@ function yieldProcessor(pid: number | undefined): void {
   try {
     setPriority(pid, NICE);
   } catch {
-    // it did not start, or has ended: its exit tells why
+    // it did not start, or has ended: its exit says why
   }
 }
 const NICE = 10;

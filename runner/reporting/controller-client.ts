@@ -35,7 +35,7 @@ import { bytesCall } from './bytes-call.ts';
 import { ofOtherRelease } from './other-release.ts';
 
 /**
- * The controller as a runner sees it. Every call rejects with an OmicronError, of which `worthRetrying` tells whether the call
+ * The controller as a runner sees it. Every call rejects with an OmicronError, of which `worthRetrying` says whether the call
  * may be repeated, or with the reason of the signal that ended it.
  */
 export interface ControllerClient {
@@ -90,7 +90,7 @@ export interface ControllerClient {
   chooseProfile(leaseToken: string, choice: ProfileChoice, signal: AbortSignal): Promise<void>;
   /** Writes events to the timeline; repeating them writes nothing twice. */
   events(token: string, events: RunnerEvent[], signal: AbortSignal): Promise<void>;
-  /** Tells what became of a recording; idempotent by name. */
+  /** Says what became of a recording; idempotent by name. */
   artifact(artifactToken: string, report: ArtifactReport, signal: AbortSignal): Promise<void>;
 }
 

@@ -1,6 +1,6 @@
 import { BARRIER, type TextView, ViewWriter } from './view.ts';
 
-/** Bytes that were read from a run of digits; `digitAt` tells with which digit a byte begins. */
+/** Bytes that were read from a run of digits; `digitAt` says with which digit a byte begins. */
 interface Decoded {
   readonly bytes: Buffer;
   digitAt(byte: number): number;

@@ -17,7 +17,7 @@ export interface SourceSpan {
 
 /** Characters that may stand between two pieces of a value that are taken for one. */
 const GAP_MAX = 400;
-/** Pieces this long together are not told from words by chance. */
+/** Pieces this long together are not distinguished from words by chance. */
 const PIECES_MIN = 8;
 
 /**

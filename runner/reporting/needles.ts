@@ -25,7 +25,7 @@ export interface Needles {
 
 /** Shorter parts are in every text. */
 const PART_MIN = 4;
-/** Shorter spellings without separators, and shorter values in other alphabets, are not told from chance. */
+/** Shorter spellings without separators, and shorter values in other alphabets, are not distinguished from chance. */
 const SOLID_MIN = 5;
 const ENCODED_BYTES_MIN = 6;
 /** For longer values half is half in every view. */

@@ -99,7 +99,7 @@ function slotReadings(pieces: Pieces): Slots[] {
 
 const reverseText = (text: string): string => text.split('').reverse().join('');
 
-/** How many characters all begin with, but for the last of each. */
+/** How many characters all begin with, except the last of each. */
 function sharedLength([first = '', ...rest]: readonly string[]): number {
   let size = first.length - 1;
   for (const text of rest) {

@@ -3,7 +3,7 @@ import { networkFailure } from './network-failure.ts';
 
 /**
  * The one table of signs by which failures of Playwright, worded for developers, become sentences that say what is wrong and what to do.
- * A page words no part of them: errors of scripts are told as they are.
+ * A page words no part of them: errors of scripts are passed on as they are.
  */
 type Sign = readonly [RegExp, (found: RegExpExecArray) => Refusal];
 
@@ -133,7 +133,7 @@ const SIGNS: readonly Sign[] = [
   ],
 ];
 
-/** Signs in the call log of a time-out; the last state that it tells is the one that counts. Those that last hardly go away by themselves. */
+/** Signs in the call log of a time-out; the last state in it is the one that counts. Those that last hardly go away by themselves. */
 const OBSTACLES: readonly (readonly [...Sign, 'lasts'?])[] = [
   [/^ *- navigating to "/gm, failed('The site did not begin to answer.', 'Check the address, or try again later.')],
   [
@@ -212,7 +212,7 @@ export function refusalIn(failure: string): Refusal | undefined {
 
 const DESTROYED = /: Execution context was destroyed, most likely because of a navigation/;
 
-/** The last obstacle that a call log tells. */
+/** The last obstacle that a call log names. */
 function lastObstacle(log: string) {
   const found = OBSTACLES.flatMap(([sign, obstacle, lasts]) =>
     [...log.matchAll(sign)].slice(-1).map(match => ({ match, obstacle, lasts })),
@@ -231,7 +231,7 @@ export function obstacleIn(log: string): Refusal | undefined {
 const BUSY = /spin|load|skelet|busy|progress/i;
 const PASSED = /^ *- element is (?:visible|enabled|stable)/m;
 
-/** Whether the last state that the log tells is an obstacle that will hardly go away by itself. */
+/** Whether the last state in the log is an obstacle that will hardly go away by itself. */
 export function isLasting(log: string): boolean {
   const last = lastObstacle(log);
   if (last?.lasts !== 'lasts') return false;

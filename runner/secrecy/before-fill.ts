@@ -2,7 +2,7 @@ import type { BrowserContext, ElementHandle, Frame, Page } from 'playwright-core
 import * as z from 'zod';
 
 /**
- * Contents of pages before a secret went into them, and those that a tainted one has shown since. Questions about these tell nothing
+ * Contents of pages before a secret went into them, and those that a tainted one has shown since. Questions about these reveal nothing
  * of the secret: what came later may have been made of it.
  */
 export interface BeforeFill {

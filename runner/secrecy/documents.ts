@@ -26,7 +26,7 @@ export interface Documents {
 }
 
 /**
- * Follows the documents of every tab of the context. `holds` tells whether a text holds a password or a code: what was
+ * Follows the documents of every tab of the context. `holds` says whether a text holds a password or a code: what was
  * carried into another document is found by reading that.
  */
 export function trackDocuments(context: BrowserContext, holds: Holds): Documents {
@@ -95,7 +95,7 @@ export function trackDocuments(context: BrowserContext, holds: Holds): Documents
   };
 }
 
-/** How Playwright tells a frame that it was navigated, in the pinned version; `framenavigated` does not tell whether the document is another one. */
+/** How Playwright informs a frame that it was navigated, in the pinned version; `framenavigated` does not say whether the document is another one. */
 interface Navigated {
   readonly error?: string;
   readonly newDocument?: object;

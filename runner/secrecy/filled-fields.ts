@@ -35,7 +35,7 @@ const asPageElement = (element: ElementHandle): ElementHandle<PageElement> => el
 export interface FilledFieldsOptions {
   /** Whether a text holds a password or a code, or more than half of one. */
   readonly holdsSecret: (text: string) => Promise<boolean>;
-  /** Told what a page made of a secret in its field: it is part of it, wherever it is put. */
+  /** Called with what a page made of a secret in its field: it is part of it, wherever it is put. */
   readonly onEdited: (name: string, text: string) => void;
 }
 

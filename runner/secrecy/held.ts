@@ -43,7 +43,7 @@ export function formsOf(value: string, kind: SecretKind): DrawnForm[] {
   return forms.filter(({ text }) => text !== '').filter(isFirst);
 }
 
-/** The rest of a value in its field, all of it; undefined: too little to be told from other text. */
+/** The rest of a value in its field, all of it; undefined: too little to be distinguished from other text. */
 export function formOfEdited(text: string): DrawnForm | undefined {
   const folded = fold(text);
   return folded.length < EDITED_CHARACTERS_MIN ? undefined : { text: folded, size: folded.length, bare: false };
@@ -107,7 +107,7 @@ export function findHeldTexts(
       }
     }
   }
-  // Beside pieces that are found stand others, in an order that only their places on the page tell.
+  // Beside pieces that are found stand others, in an order that only their places on the page give.
   const isPiece = (index: number): boolean => [...(texts[index]?.trim() ?? '')].length <= 2;
   for (const index of [...found])
     for (const step of [-1, 1])

@@ -153,7 +153,7 @@
     hideDrawn(element);
   }
 
-  /** It could have a closed shadow root, of which no observer tells. */
+  /** It could have a closed shadow root, of which no observer learns. */
   const mayHideRoot = element => HOSTS.test(element.localName);
   const mayHideRoots = node => node.nodeType === 1 && [node, ...node.querySelectorAll('*')].some(mayHideRoot);
 
@@ -283,7 +283,7 @@
       if (document.documentElement?.textContent.length > CHARACTERS_MAX) tooBig = true;
       return hideHeld(document);
     },
-    /** From now on what is drawn and cannot be read is hidden, but for what is there now where `asIs`. */
+    /** From now on what is drawn and cannot be read is hidden, except what is there now where `asIs`. */
     strict(asIs) {
       if (strict) return;
       fonts = document.fonts.size;

@@ -1,10 +1,10 @@
 import type { BrowserContext, Frame, Page } from 'playwright-core';
 
-/** Sites of which an answer may tell. */
+/** Sites that an answer may name. */
 export interface OwnSites {
   /** Names of the credentials that may be filled on every site that is shown in any tab, or was since the last answer. */
   names(): string[];
-  /** As `names`; what was shown before is told of now. */
+  /** As `names`; what was shown before may be named now. */
   answered(): string[];
 }
 

@@ -1,6 +1,6 @@
 import type { CDPSession } from 'playwright-core';
 
-/** A shadow root that no observer tells of: a page's closed one, or the browser's own in a field. */
+/** A shadow root that no observer reports: a page's closed one, or the browser's own in a field. */
 export interface HiddenRoot {
   readonly backendNodeId: number;
   /** Id of the document in which it is. */

@@ -16,7 +16,7 @@ export interface TypedPasswordsOptions {
 /** The name that results show in its place. */
 const NAME = 'TYPED_PASSWORD';
 const PASSWORDS = 'input[type=password]';
-/** A page that hangs must not keep the browser from the agent; it tells the agent nothing either. */
+/** A page that hangs must not keep the browser from the agent; it shows the agent nothing either. */
 const LOOK_MS = 1_000;
 
 /**

@@ -1,4 +1,4 @@
-// Runs in a world of its own in a document, beside the page's: tells when the document is quiet after an action, and what it
+// Runs in a world of its own in a document, beside the page's: reports when the document is quiet after an action, and what it
 // then shows; by `challengeIn`, what it asks of its person; by `state`, whether a snapshot would show something new.
 (acting, challengeIn, state, { titleMax, unfit }) => {
   const BUSY_TEXT = /\b(loading|please wait|searching|saving|submitting|processing)\b|…$|\.\.\.$/i;

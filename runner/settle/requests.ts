@@ -30,7 +30,7 @@ const BACKGROUND_MAX = 500;
 /** A page that asks for more in one action asks without end. */
 export const REQUESTS_MAX = 500;
 
-/** Tells the requests of actions from those that pages make by themselves: these came before while no action ran. */
+/** Separates the requests of actions from those that pages make by themselves: these came before while no action ran. */
 export function watchRequests(context: BrowserContext, nowMs: () => number): RequestWatch {
   const background = new WeakMap<Page, Set<string>>();
   const actions = new Set<RequestListener>();
@@ -49,7 +49,7 @@ export function watchRequests(context: BrowserContext, nowMs: () => number): Req
     } else if (actions.size === 0 && inBackground(page).size < BACKGROUND_MAX) inBackground(page).add(keyOf(request));
   }
 
-  // Once for all actions: with the first listener of these events, and without the last one, Playwright tells its other side.
+  // Once for all actions: with the first listener of these events, and without the last one, Playwright informs its other side.
   context.on('request', request => {
     remember(request);
     for (const each of actions) each.onRequest(request);

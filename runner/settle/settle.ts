@@ -16,7 +16,7 @@ export interface Settler {
   challenge(page: Page): Promise<Challenge | undefined>;
   /** The look of the page's own document, as the call left it; undefined: it does not answer. */
   look(page: Page): Promise<Look | undefined>;
-  /** A call begins: what the one before left is not looked at any more. `named`: looks tell the state of what is shown. */
+  /** A call begins: what the one before left is not looked at any more. `named`: looks give the state of what is shown. */
   begin(named: boolean): void;
 }
 
@@ -27,16 +27,16 @@ export interface SettleOptions<T> {
   readonly unless?: (outcome: T) => boolean;
   /**
    * How the action begins: `asks` the page's own process before it changes anything, with a `script` over `sessionOf` the page, or with
-   * `input` (default) that the browser sends, which may overtake what the page was told; the page's answer is awaited first.
+   * `input` (default) that the browser sends, which may overtake what the page was sent; the page's answer is awaited first.
    */
   readonly begins?: 'asks' | 'script' | 'input';
 }
 
-/** After a change the page is quiet for so long. */
+/** After a change the page is quiet for this long. */
 const QUIET_MS = 80;
 /** An answer of the page to a click comes in this time. */
 export const FIRST_CHANGE_MS = 350;
-/** A page may change for so long. */
+/** A page may change for this long. */
 const QUIET_CAP_MS = 700;
 const QUIET = { quietMs: QUIET_MS, viewMs: FIRST_CHANGE_MS, capMs: QUIET_CAP_MS };
 /** A request that hangs, of a page that shows something new. */
@@ -86,7 +86,7 @@ export function settler(context: BrowserContext, nowMs: () => number, answerMs?:
       if (unless?.(outcome) !== true) {
         const rested = rest(page, answer, { quiet, firstMs, nowMs }).then(async look => {
           if (answer.opened.length === 0) return look;
-          // A window begins with what it asks of its person: a dialog, which the answer has to tell.
+          // A window begins with what it asks of its person: a dialog, which the answer has to report.
           await Promise.all(
             answer.opened.map(tab => quietOf(tab).quiet({ ...QUIET, firstMs: FIRST_CHANGE_MS, had: false })),
           );

@@ -56,7 +56,7 @@ function beginningOf(line: string, tokensMax: number): string {
   return startOf(line, tokensMax).replace(HALF_REF, '');
 }
 
-/** A gap is told in about as many tokens. */
+/** A gap is described in about as many tokens. */
 const GAP_TOKENS = 24;
 
 /**

@@ -6,7 +6,7 @@ normal => {
     /\d{3,}|^(?:css|sc|jsx|svelte|ng|v|_)-|^_|[a-z][A-Z][a-z]*[A-Z]|[a-zA-Z]\d[a-zA-Z]|^[wmphdgb][trblxy]?-\d/;
   const PREFIX =
     /^(?:fa|fas|far|bi|icon|icons|ico|glyphicon|mdi|ti|ri|la|lucide|feather|codicon|octicon|material-symbols)-+/i;
-  /** Single characters say nothing, and a page could tell a text by them, one an element. */
+  /** Single characters say nothing, and a page could spell a text with them, one an element. */
   const word = text =>
     normal(text ?? '')
       .split(/[^\p{L}\p{N}]+/u)

@@ -17,7 +17,7 @@ interface Caps {
 const ALL: Caps = { rows: Infinity, searched: Infinity, ways: Infinity };
 const CAP_MAX = 1_000;
 const SEARCHED = 12;
-/** Caps beside which ends of texts are left out; fewer rows do not tell what the others are like. */
+/** Caps beside which ends of texts are left out; fewer rows do not say what the others are like. */
 const SKIMMED: readonly Caps[] = [
   { rows: SEARCHED, searched: SEARCHED, ways: Infinity },
   { rows: 3, searched: 3, ways: Infinity },

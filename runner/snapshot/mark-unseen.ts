@@ -55,7 +55,7 @@ function worldsOf(page: Page): Map<number, Set<number>> {
 }
 
 /**
- * Tells Playwright's world of each document which elements listen for clicks, and which shadow roots are closed. One command names both, and
+ * Informs Playwright's world of each document which elements listen for clicks, and which shadow roots are closed. One command names both, and
  * takes 1.4 to 5 ms on small pages, 8 ms at 1,700 elements; documents of another process have neither.
  */
 export async function markUnseen(page: Page): Promise<void> {

@@ -98,7 +98,7 @@ function linesOf(node: AriaNode): Outline[] {
 
 let groups = 0;
 
-/** The lines of a group that has none itself: each names it, and several are told from those beside the group. */
+/** The lines of a group that has none itself: each names it, and several are distinguished from those beside the group. */
 function inGroup(lines: Outline[], ref: string | undefined): Outline[] {
   groups += 1;
   const within = lines.length > 1 ? groups : undefined;

@@ -343,7 +343,7 @@
     }
   }
 
-  /** Its text, as Playwright tells it. */
+  /** Its text, as Playwright gives it. */
   function pseudo(element, which) {
     if (!hasPseudo) return '';
     const style = getComputedStyle(element, which);

@@ -24,7 +24,7 @@ export interface Wanted extends View {
 
 /**
  * Writes what a page shows, for agents. Each snapshot of a page has a number, and what is written after an action names the
- * snapshot whose changes it tells: an agent that has not seen that one asks for the whole page.
+ * snapshot whose changes it gives: an agent that has not seen that one asks for the whole page.
  */
 export interface SnapshotWriter {
   /** After an action: the changes, or the whole page where it is another one. Rejects when the page does not answer in time. */
@@ -70,7 +70,7 @@ export interface LineWriter {
   layout(...args: Parameters<typeof layout>): Promise<string>;
 }
 
-/** `look` tells what the page's own document is, after an action; undefined: it is asked here. */
+/** `look` says what the page's own document is, after an action; undefined: it is asked here. */
 export function snapshotWriter(
   context: BrowserContext,
   conceal: Conceal,
@@ -110,7 +110,7 @@ export function snapshotWriter(
     return count;
   }
 
-  /** Tells that a page is as it was seen, which is not read again; undefined: it may have changed. Other tabs change by themselves. */
+  /** Says that a page is as it was seen, which is not read again; undefined: it may have changed. Other tabs change by themselves. */
   function unchanged(page: Page, state: string | null | undefined): string | undefined {
     const before = seen;
     if (before === undefined || before.state === null || before.state !== state) return undefined;
@@ -248,11 +248,11 @@ async function tabsOf(context: BrowserContext, current: Page): Promise<string> {
 }
 
 const TITLE_MS = 300;
-/** A tab that hangs does not tell its own. */
+/** A tab that hangs does not give its own. */
 const titleOf = (page: Page): Promise<string> => within(page.title(), TITLE_MS, '');
 
 /**
- * How many elements a page has. Rejects when the page, or a frame of a page that answers, does not tell: a snapshot would wait
+ * How many elements a page has. Rejects when the page, or a frame of a page that answers, does not say: a snapshot would wait
  * for that frame until its own time is over.
  */
 async function elementsOf(page: Page, known?: number): Promise<number> {

@@ -29,7 +29,7 @@ const listArguments = z.looseObject({ filter: z.string().optional() });
 /** A line of Playwright MCP's list: `3. [GET] https://shop.example/a => [200] OK`. */
 const LINE = /^\d+\. \[[A-Z]+\] (.*?)(?: => .*)?$/;
 
-/** Matches the filter against addresses without secrets, so that what it finds does not tell what they are. */
+/** Matches the filter against addresses without secrets, so that what it finds does not say what they are. */
 async function listRequests(args: Record<string, unknown>, call: BrowserCall): Promise<CallToolResult> {
   const parsed = listArguments.safeParse(args);
   if (!parsed.success || parsed.data.filter === undefined) return call.ask(args);

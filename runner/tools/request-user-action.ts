@@ -11,7 +11,7 @@ import { defineTool } from './define-tool.ts';
 /** One call waits this long at the controller; then it is repeated. */
 const WAIT_MS = 20_000;
 const POLL_MS_MIN = 250;
-/** Clients of TypeScript give a call 60 seconds unless told: a person who takes longer is waited for by the next call. */
+/** Clients of TypeScript give a call 60 seconds unless set: a person who takes longer is waited for by the next call. */
 const ANSWER_MS = 50_000;
 /** The controller's clock decides; this is for a controller that does not answer. */
 const MARGIN_SECONDS = 15;

@@ -1,5 +1,5 @@
 // Called in a document with how far to scroll: scrolls what a person would, the page or else the largest part of it that scrolls, and
-// tells where that is then.
+// returns where that is then.
 ({ x, y }) => {
   const styleOf = element => getComputedStyle(element);
   const overflows = element =>

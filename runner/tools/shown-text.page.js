@@ -7,7 +7,7 @@ fields => {
     root,
     ...[...root.querySelectorAll('*')].flatMap(({ shadowRoot }) => (shadowRoot ? rootsIn(shadowRoot) : [])),
   ];
-  // The text of what is not rendered is told too, where it is asked itself.
+  // The text of what is not rendered is returned too, where it is asked itself.
   const textOf = element => (element?.checkVisibility() ? (element.innerText ?? '') : '');
   /** A root has no text of its own: that of its nodes, those in one line in one. */
   const textIn = root =>

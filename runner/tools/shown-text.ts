@@ -15,7 +15,7 @@ export async function showsText(page: Page, text: string): Promise<boolean> {
   return includes(await shownTexts(frames, true), text);
 }
 
-/** The same of the page's text without secrets, so that neither the answer nor its time tells what they are; without what fields hold. */
+/** The same of the page's text without secrets, so that neither the answer nor its time says what they are; without what fields hold. */
 export const showsSafeText = async (page: Page, text: string, conceal: Conceal): Promise<boolean> =>
   includes(await conceal(await shownTexts(await visibleFrames(page), false)), text);
 

@@ -34,7 +34,7 @@ export async function flawOf(path: string, bytes: number): Promise<string | unde
 
 /**
  * Whether the encoder has ended the file: until then the size of its segment is unknown (all bits set); at the end it
- * is written into the head. Tells a closed tab's file from one that only stands still.
+ * is written into the head. Distinguishes a closed tab's file from one that only stands still.
  */
 export async function isEnded(path: string, bytes: number): Promise<boolean> {
   const head = await readRange(path, 0, Math.min(bytes, 256));

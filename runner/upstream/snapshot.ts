@@ -4,7 +4,7 @@ import type { CallToolResult } from '@modelcontextprotocol/server';
 export const addSnapshot = (result: CallToolResult, snapshot: string): CallToolResult =>
   snapshot === '' ? result : { ...result, content: [...withoutPage(result.content), { type: 'text', text: snapshot }] };
 
-/** The snapshot tells of page and tabs; the code that Playwright MCP ran is for developers. */
+/** The snapshot reports page and tabs; the code that Playwright MCP ran is for developers. */
 const withoutPage = (content: CallToolResult['content']): CallToolResult['content'] =>
   content
     .map(part => (part.type === 'text' ? { ...part, text: part.text.replace(SECTIONS, '').trim() } : part))

@@ -21,8 +21,8 @@ const TITLE_MS = 1_000;
 const NO_TITLE = '(does not answer)';
 
 /**
- * Titles, addresses, dialogs and what is written to the console, as Playwright MCP and every tool here tell them: each on one line,
- * without marks of the product's; very long ones are not told.
+ * Titles, addresses, dialogs and what is written to the console, as Playwright MCP and every tool here show them: each on one line,
+ * without marks of the product's; very long ones are left out.
  *
  * Playwright MCP asks every tab for its title in each call: one in the background whose script never ends would hold them all.
  * Such a tab has no title; that of the tab acted on is waited for as long as its call may take, unless a dialog may hold it.
@@ -43,20 +43,20 @@ export function boundNames(context: BrowserContext, mayBeHeld: () => boolean): v
   context.on('console', onOneLine);
   context.on('weberror', error => void errorOnOneLine(error.error()));
   context.on('dialog', dialog => {
-    // It is told between quotation marks, to agents and to people.
+    // It stands between quotation marks, to agents and to people.
     const message = oneLine(dialog.message()).replaceAll('"', "'");
     dialog.message = () => message;
   });
 }
 
-/** A message as results tell it. */
+/** A message as results show it. */
 function onOneLine(message: ConsoleMessage): ConsoleMessage {
   const text = bareText(message.text());
   message.text = () => text;
   return message;
 }
 
-/** An error of a page as results tell it; anything else may be thrown. */
+/** An error of a page as results show it; anything else may be thrown. */
 function errorOnOneLine(error: unknown): Error {
   if (!(error instanceof Error)) return new Error(bareText(String(error)));
   const { message, stack = message } = error;

@@ -133,10 +133,10 @@ export function alive(pid: number): boolean {
 
 export const SESSIONS = '/internal/browser-sessions';
 
-/** A lease may be `starting` so long, on a machine that has other work. */
+/** A lease may be `starting` this long, on a machine that has other work. */
 const STARTING_MS = 120_000;
 
-/** Leases, asking again while it is told `starting`, and expects `ready`. */
+/** Leases, asking again while the answer is `starting`, and expects `ready`. */
 export async function lease(
   deployed: Deployment,
   at: ControllerProcess,

@@ -91,7 +91,7 @@ it('calls of the page count as its person’s, and are not in the timeline of th
   for (const name of Object.values(APP_TOOLS)) expect(calls).not.toContain(name);
 });
 
-it('a client that shows no apps is told of none, and calls none of the page’s tools', async () => {
+it('a client that shows no apps is offered none, and calls none of the page’s tools', async () => {
   const client = await v2(lease, { versionNegotiation: { mode: 'auto' } });
   const names = await client.tools();
   for (const name of [SHOW_TOOL, ...Object.values(APP_TOOLS)]) expect(names).not.toContain(name);

@@ -180,7 +180,7 @@ describe('acquire', () => {
     expect(clock.waitedMs).toEqual([200, 400, 800]);
   });
 
-  it('says after three seconds that nothing listens there, unless it was told how long to wait', async () => {
+  it('says after three seconds that nothing listens there, unless it was given a time to wait', async () => {
     await controller.close();
     const error = await codeOf(sessions.acquire(request));
     expect(error).toMatchObject({ code: 'controller_unreachable', message: expect.stringContaining(controller.url) });

@@ -41,7 +41,7 @@ async function startServer(result: object) {
   };
 }
 
-it('tells a browser that was never reached from a connection that broke, whose call may have run', async () => {
+it('distinguishes a browser that was never reached from a connection that broke, whose call may have run', async () => {
   const server = createServer(socket => socket.once('data', () => socket.resetAndDestroy())).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo; // it listens on TCP

@@ -32,7 +32,7 @@ afterAll(async () => {
   await copy?.[Symbol.asyncDispose]();
 });
 
-/** A service account with the controller's rights, but for one verb on one resource. */
+/** A service account with the controller's rights, except one verb on one resource. */
 async function accountWithout(resource = 'nothing', verb = 'is-missing'): Promise<KubeConfig> {
   const name = `without-${verb}-${resource}`;
   const rules = CONTROLLER_RIGHTS.map(({ only, group = '', ...right }: Right) => ({

@@ -42,7 +42,7 @@ async function podRunners() {
       config,
       namespace,
       templateName,
-      // Told that something changed, a controller looks which of its runners died.
+      // At a change, a controller looks which of its runners died.
       onChange: async () => {
         for (const id of made) if ((await runners.deathOf(id))?.ended) ended.add(id);
       },

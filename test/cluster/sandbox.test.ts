@@ -60,7 +60,7 @@ describe('[N5] the sandbox of a leased runner', () => {
     }
   });
 
-  test('no process of it was told to do without', () => {
+  test('no process of it runs without a sandbox', () => {
     expect(browser.some(({ command }) => command.includes('chrom'))).toBe(true);
     for (const { command } of browser)
       expect(command).not.toMatch(

@@ -94,7 +94,7 @@ describe('an embedded preview', () => {
     await frame.getByText('The agent acts on the browser').waitFor();
   });
 
-  it('tells what the agent asks for, and leads to the console', async () => {
+  it('says what the agent asks for, and leads to the console', async () => {
     const frame = await preview('?token=view');
     await frame.getByText('The agent acts on the browser').waitFor();
     const asking = agent.call('browser_request_user_action', { reason: 'Which loaf?', timeout: 60 });

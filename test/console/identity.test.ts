@@ -171,7 +171,7 @@ describe('an OpenID Connect provider', () => {
     await page.getByText('SHOP_EXAMPLE_PASSWORD').waitFor(); // without a choice of the user
   });
 
-  it('someone without a role is told so, and gets no sign-in', async () => {
+  it('someone without a role learns so, and gets no sign-in', async () => {
     await signIn('mallory', 'another-role');
     await page.getByRole('alert').getByText('Your account has no role in this console').waitFor();
     expect(await ask('/me')).toBe(401);

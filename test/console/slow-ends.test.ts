@@ -51,7 +51,7 @@ async function view(): Promise<WebSocket> {
   return viewer;
 }
 
-/** Sends `MUCH` messages; the returned function tells how many of them have left. */
+/** Sends `MUCH` messages; the returned function says how many of them have left. */
 function send(from: WebSocket): () => number {
   let left = 0;
   for (let each = 0; each < MUCH; each += 1) from.send(Buffer.alloc(MIB), () => (left += 1));

@@ -4,7 +4,7 @@ import { actionTimeout, codeOfEvent, type ToolCode } from '../../contract/tool-c
 it('a code that no table has does not compile, nor does a time-out without its tool and limit', () => {
   // @ts-expect-error: a misspelt code
   const misspelt: ToolCode = 'policy_bloked';
-  // @ts-expect-error: a program could not tell which limit was reached
+  // @ts-expect-error: a program could not say which limit was reached
   const bare: ToolCode = 'browser_action_timeout';
   const known: ToolCode[] = ['policy_blocked', 'profile_in_use', actionTimeout('browser_click', 5)];
   expect([misspelt, bare, ...known].map(codeOfEvent)).toEqual([

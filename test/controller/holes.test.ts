@@ -44,7 +44,7 @@ const backendOf = (watch: pg.Client, name: string): Promise<number> =>
   });
 
 describe('hole 1: a runner out of reach serves without end', () => {
-  it('is told how long it may go on, and the database remembers the longest it was told', async () => {
+  it('learns how long it may go on, and the database remembers the longest such time', async () => {
     const database = await freshPostgres();
     const p = protocol(database);
     await p.warm(1);

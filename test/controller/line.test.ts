@@ -74,7 +74,7 @@ describe('the line of callers where every place is taken', () => {
     // no place stays free for one who is away while another waits
     expect(await p.leases.turns('local', 't1', [bob.place ?? ''])).toEqual([bob.place]);
     await p.leases.leaveLine(bob.place ?? '', false);
-    // one who is new does not come before one who is told to come back
+    // one who is new does not come before one who was asked to come back
     await p.refused('zoe', false);
     expect(await p.claim({ userId: 'ada' })).toBeDefined();
   });
@@ -106,7 +106,7 @@ describe('the line of callers where every place is taken', () => {
     expect(await p.refused('bob', true)).toMatchObject({ code: 'capacity_exceeded', turn: 2 });
   });
 
-  it('tells to come back when the turn comes, by the places that came free in the last minute, within 1 to 30 s', async () => {
+  it('asks to come back when the turn comes, by the places that came free in the last minute, within 1 to 30 s', async () => {
     const p = await fullFleet({ userLimit: 1_000 });
     expect((await p.refused('ada', true)).retryAfterMs).toBe(30_000); // nothing comes free before
     await p.database.query(
@@ -195,7 +195,7 @@ describe('two controllers with a full fleet', () => {
     expect(metrics).toContain('omicron_waiting_callers 0');
   });
 
-  it('skip a caller that hung up, and keep the turn of one that is told to come back', {
+  it('skip a caller that hung up, and keep the turn of one that was asked to come back', {
     timeout: 60_000,
   }, async () => {
     await using both = await twoControllers({ OMICRON_CAPACITY: 1 });

@@ -1,6 +1,6 @@
 /**
  * Takes walks through the model and does each step with the SQL functions too: what the model repeats by hand must be what
- * they do. Time is the model's. A tick is so long that a walk takes none of it; after each step the rows get the times that
+ * they do. Time is the model's. A walk takes less than a tick; after each step the rows get the times that
  * the model gives them, once what the step wrote was compared.
  */
 import { randomUUID } from 'node:crypto';

@@ -68,7 +68,7 @@ async function useDay(): Promise<LeaseAnswer> {
   return first;
 }
 
-it('[B7] sessions have tags, are searched by them, and usage is told per user and per tag', async () => {
+it('[B7] sessions have tags, are searched by them, and usage is counted per user and per tag', async () => {
   const found = await sessions.list({ tags: { team: 'search' } });
   expect(found.sessions).toMatchObject([{ session_id: searched.session_id, tags: { team: 'search' } }]);
   expect(await sessions.getUsage(DAY)).toEqual({

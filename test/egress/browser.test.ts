@@ -49,7 +49,7 @@ describe('[N6] Chromium behind the forwarder and the proxy', () => {
   });
 
   it('[B2] a policy that changes while the lease lives refuses the open page its next step, says so on a page, and in an event', async () => {
-    // For a lease of its own: that of the attacks has told of more denials than a minute has room for.
+    // For a lease of its own: that of the attacks has reported more denials than a minute has room for.
     const { network } = attacks;
     const lease = network.lease({});
     const own = await proxiedBrowser(network, lease);

@@ -7,7 +7,7 @@ import { denialReporter } from '../../egress/events.ts';
 import { eventually } from '../eventually.ts';
 import { steppedClock } from '../fakes/clock.ts';
 
-/** A reporter whose controller keeps what it was told, or is away. */
+/** A reporter whose controller keeps what it was sent, or is away. */
 function reporting() {
   const clock = steppedClock();
   const lines: EgressEvent[] = [];

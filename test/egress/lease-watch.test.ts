@@ -114,7 +114,7 @@ it('watches each new lease at once, and the fifth with the next batch', async ()
   expect(asked[4]?.request.leases.map(lease => lease.runner_id)).toEqual([all[4]?.key.runner_id, runner_id]);
 });
 
-it('takes as many leases as it is told, and refuses one more by the setting', () => {
+it('takes as many leases as its setting allows, and refuses one more by the setting', () => {
   const { table, add } = leases(3);
   const held = [add(), add(), add()];
   expect(table.grant('one more', grant(), 0)).toEqual({ refused: 'leases_full' });
@@ -139,7 +139,7 @@ it('watches twelve thousand leases all at once, in batches that the controller t
   for (const { request } of asked) expect(watchRequest.safeParse(request).success).toBe(true);
 });
 
-it('watches again some 500 to 1000 ms after a failure, and tells that it failed', async () => {
+it('watches again some 500 to 1000 ms after a failure, and reports that it failed', async () => {
   const { asked, watch, add, clock, failures } = heldWatches();
   watch.add(add());
   asked[0]?.fail();

@@ -237,7 +237,7 @@ it('trusts what it knew only for the fresh seconds, then refuses, then closes wh
   await closed(socket);
 });
 
-it('closes everything when the time of the lease is up, without being told', async () => {
+it('closes everything when the time of the lease is up, without a message', async () => {
   await start({ OMICRON_EGRESS_WATCH_SECONDS: '20' });
   const lease = network.lease({}, 700);
   const socket = await open(lease);

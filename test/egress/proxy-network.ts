@@ -17,7 +17,7 @@ export interface TestLease {
   /** The `Proxy-Authorization` line. */
   readonly auth: string;
   readonly credential: string;
-  /** Replaces the site rules and tells the proxy. */
+  /** Replaces the site rules and notifies the proxy. */
   setSites(layers: readonly SiteLayer[]): void;
   end(): void;
 }

@@ -23,7 +23,7 @@ export interface RawSite {
 export const answer = (body: string, more = ''): string =>
   `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n${more}\r\n${body}`;
 
-/** A server that counts its connections and writes what a test tells it to, byte by byte. */
+/** A server that counts its connections and writes what a test orders, byte by byte. */
 export async function rawSite(address: string): Promise<RawSite> {
   const open = new Set<Socket>();
   const server = createServer(socket => {

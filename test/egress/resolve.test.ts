@@ -40,7 +40,7 @@ it.each([
   expect(await resolve(name)).toEqual({ refused });
 });
 
-it('ends when it is told to, without an address', async () => {
+it('ends when it is aborted, without an address', async () => {
   const stop = new AbortController();
   const answer = resolver.resolve('silent.test', stop.signal);
   stop.abort();

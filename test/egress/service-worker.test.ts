@@ -9,7 +9,7 @@ import { type ProxyNetwork, proxyNetwork } from './proxy-network.ts';
 import { PUBLIC_ADDRESS } from './sites.ts';
 import { SSRF_VECTORS, SSRF_ZONE, vectorUrl } from './ssrf-vectors.ts';
 
-/** Fetches what it is told, in the background and as the answer to a page's own request. */
+/** Fetches what it is asked for, in the background and as the answer to a page's own request. */
 const WORKER = `
   const SETTLE_MS = 2000;
   const get = url => fetch(url, { mode: 'no-cors', signal: AbortSignal.timeout(SETTLE_MS) });

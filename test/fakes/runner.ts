@@ -56,7 +56,7 @@ export class FakeRunner {
   redeemed: RedeemAnswer | null = null;
   /** Its answer to an assignment does not arrive. */
   losesAnswers = false;
-  /** How often it was told to drain. */
+  /** How often it was ordered to drain. */
   drains = 0;
   #answer: Promise<unknown> | undefined;
   #hangs = false;
@@ -88,7 +88,7 @@ export class FakeRunner {
     this.endpoint = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`; // it listens on TCP
   }
 
-  /** From now on it answers no request and tells `onUnanswered` of each, e.g. `POST /assign`; its process lives. */
+  /** From now on it answers no request and calls `onUnanswered` for each, e.g. `POST /assign`; its process lives. */
   hang(onUnanswered: (route: string) => void = () => {}): void {
     this.#hangs = true;
     this.#onUnanswered = onUnanswered;
@@ -263,7 +263,7 @@ export class FakeRunner {
     }
   }
 
-  /** The runner does not trust that it will be told: at its deadline it asks once more, then closes. */
+  /** The runner does not rely on a message: at its deadline it asks once more, then closes. */
   #closeIn(remainingMs: number): void {
     this.#deadline = setTimeout(async () => {
       const answer = await this.report('runner-activity', { calls: 0 }).catch(() => null);

@@ -20,7 +20,7 @@ export interface FakeMachine {
   template: string;
   /** Makes what a lease serves at `/mcp`. */
   mcp: (() => McpEndpoint) | undefined;
-  /** How long a runner tries to redeem while it is told to try later. */
+  /** How long a runner tries to redeem while the answer is to try later. */
   redeemPatienceMs: number;
   /** The provider of one controller process on this machine. */
   provider(context: Pick<ProviderContext, 'controllerUrl' | 'jwks' | 'onChange'>): RunnerProvider;

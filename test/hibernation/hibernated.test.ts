@@ -165,7 +165,7 @@ describe('a hibernated session on real browsers', () => {
     await sessions.deleteCredential('ada', 'keeping');
   });
 
-  it('is hibernated when its runner is told to leave, and lost with nothing half kept when it is killed instead', async () => {
+  it('is hibernated when its runner is asked to leave, and lost with nothing half kept when it is killed instead', async () => {
     const told = await leaseOf('told');
     await logIn(site, told);
     await found(site, told); // or the page would log in again

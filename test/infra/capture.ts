@@ -47,7 +47,7 @@ export async function capture(config: StackConfig): Promise<CapturedStack> {
     config.env,
   );
   const outputs = await pulumi.runtime.runInPulumiStack(async () => {
-    // Mocks are not told of `protect`; transformations are.
+    // Mocks do not see `protect`; transformations are.
     pulumi.runtime.registerStackTransformation(({ type, name, opts }) => {
       if (opts.protect) protectedOnes.add(`${type} ${name}`);
       return undefined;

@@ -44,8 +44,8 @@ const toStruct = (value: unknown): struct.Struct => struct.Struct.fromJavaScript
 
 /**
  * Runs the program as `pulumi up` does: the language host starts `@pulumi/pulumi/cmd/run`, which asks an engine over
- * gRPC for each resource. This engine says yes to everything. In a preview nothing gets an id, and what only AWS can
- * tell stays unknown.
+ * gRPC for each resource. This engine says yes to everything. In a preview nothing gets an id, and what only AWS
+ * knows stays unknown.
  */
 export async function runProgram(args: {
   main: string;

@@ -1,5 +1,5 @@
 /**
- * How Pulumi writes values that JSON cannot say: an object with this key, whose value tells the kind.
+ * How Pulumi writes values that JSON cannot say: an object with this key, whose value names the kind.
  * https://github.com/pulumi/pulumi/blob/master/sdk/nodejs/runtime/rpc.ts
  */
 const SIGNATURE = '4dabf18193072939515e22adb298388d';

@@ -40,7 +40,7 @@ describe('npm run demo', { timeout: 240_000 }, () => {
       expect(steps[index]).toContain(start);
     expect(steps[0]).toMatch(/watch it live: http:\/\/127\.0\.0\.1:\d+\/\S*#/);
     expect(steps.at(-1)).toContain('nothing is left running');
-    expect(stdout).toMatch(/\d+ ms {2}session\.ready/); // before or after what the runner tells of its start
+    expect(stdout).toMatch(/\d+ ms {2}session\.ready/); // before or after the runner's report of its start
     expect(stdout).toMatch(/tool\.call \(browser_fill_form, \d+ ms\)/);
     expect(stdout).not.toContain('analytical-engine');
 

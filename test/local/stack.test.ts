@@ -128,7 +128,7 @@ describe('the local stack', () => {
     await lease.release();
   });
 
-  it.concurrent('tells the holder of a lease that it was ended elsewhere', async () => {
+  it.concurrent('informs the holder of a lease that it was ended elsewhere', async () => {
     const lost: unknown[] = [];
     const lease = await sessions.acquire({
       userId: 'ada',
@@ -190,7 +190,7 @@ describe('the local stack', () => {
     expect(await sessions.get(sessionId)).toMatchObject({ ended_reason: 'expired' });
   });
 
-  it('tells who calls a tool why the lease has ended', async () => {
+  it('answers who calls a tool why the lease has ended', async () => {
     await using browser = await sessions.connect({ userId: 'ada', conversationId: 'ended', recordVideo: false });
     await sessions.end(browser.lease.sessionId);
     const call = browser.callTool('browser_navigate', { url: site.url });

@@ -5,7 +5,7 @@ export interface AlertCase {
   readonly interval: string;
   readonly series: Readonly<Record<string, string>>;
   readonly at: string;
-  /** Labels that tell each raised alert from its siblings; empty when none may be raised. */
+  /** Labels that distinguish each raised alert from its siblings; empty when none may be raised. */
   readonly fires: readonly Readonly<Record<string, string>>[];
 }
 

@@ -170,7 +170,7 @@ export function beat(state: State, index: number, epoch: number, claimId: number
     session.claimLeft = TICKS.claim;
 }
 
-/** Gone, acknowledged, or past the latest end it was told of. */
+/** Gone, acknowledged, or past the latest end it was informed of. */
 const isOver = (runner: Runner): boolean => runner.acked || runner.state === 'gone' || runner.deadline === 0;
 
 /** `again`: its process has redeemed already, and asks with the same key. */
@@ -252,7 +252,7 @@ export function end(state: State, world: World, index: number, epoch: number, fo
   close(state, world, index, forGood);
 }
 
-/** API heartbeat. It tells the runner nothing, so the runner's row keeps its deadline. */
+/** API heartbeat. It sends the runner nothing, so the runner's row keeps its deadline. */
 export function heartbeat(state: State, world: World, index: number, epoch: number): void {
   const session = sessionAt(state, index);
   if (session.status !== 'ready') return;

@@ -11,7 +11,7 @@ export type Step<S> = {
 
 export type Model<S> = {
   initial: S;
-  /** Equal for states that no step and no rule can tell apart. */
+  /** Equal for states that no step and no rule can distinguish. */
   key: (state: S) => string;
   steps: (state: S) => Step<S>[];
   /** Rules that the state breaks. */

@@ -56,7 +56,7 @@ export type Runner = {
   /** Its claimer may have sent it something. */
   assigned: boolean;
   redeemed: boolean;
-  /** Ticks until the latest end that the runner was ever told of. */
+  /** Ticks until the latest end that the runner was ever informed of. */
   deadline: number;
   /** It has said, or the provider has proved, that it no longer serves an agent. */
   acked: boolean;
@@ -72,7 +72,7 @@ export type Runner = {
   job: Assignment | null;
   /** Age in ticks of its unanswered request (redeem, then activity reports), -1 is none. */
   asked: number;
-  /** Ticks until the end that an answer on the wire tells it, -1 is none. */
+  /** Ticks until the end that an answer on the wire gives it, -1 is none. */
   answer: number;
   /** Ticks until it closes by its own monotonic clock. */
   own: number;

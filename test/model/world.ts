@@ -51,7 +51,7 @@ export type Fix =
   | 'suspicion-is-not-gone'
   /** B: a pod that is not found is gone only when no call that creates it can still be under way. */
   | 'gone-awaits-create'
-  /** C: whatever tells a runner the time left writes it into the runner's row in the same step. */
+  /** C: whatever sends a runner the time left writes it into the runner's row in the same step. */
   | 'told-is-written'
   /** D: a runner counts the time left from when it asked, not from when it was answered. */
   | 'count-from-asking'

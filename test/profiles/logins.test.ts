@@ -174,7 +174,7 @@ describe('a profile on real browsers', () => {
     await writer.end();
   });
 
-  it('tells the agent where a login has expired', async () => {
+  it('shows the agent where a login has expired', async () => {
     const state = await sessions.exportProfile('ada', 'work');
     const cookies = state.cookies.map(cookie => ({ ...cookie, domain: 'shop.example', expires: 1 }));
     await sessions.importProfile('ada', 'stale', { cookies, origins: [] });

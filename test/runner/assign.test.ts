@@ -187,7 +187,7 @@ test('a drain order that arrives while the assignment waits ends it', async () =
   expect(controller.redemptions).toBe(0);
 });
 
-test('/mcp answers 401 before the assignment and to a wrong token, and tells a connected client after the drain that the lease is over', async () => {
+test('/mcp answers 401 before the assignment and to a wrong token, and answers a connected client after the drain that the lease is over', async () => {
   const initialize = (token?: string) =>
     fetch(`${runner.url}/mcp`, {
       method: 'POST',

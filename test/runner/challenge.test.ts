@@ -39,7 +39,7 @@ const CAPTCHA = 'The page asks to solve a CAPTCHA';
 const CODE = 'The page asks for a one-time code';
 const seen = () => lease.controller.events.filter(({ kind }) => kind === 'challenge.seen').map(({ data }) => data);
 
-test('[O20] a CAPTCHA or a second factor on any page is told once, with what to do, and is in the timeline', async () => {
+test('[O20] a CAPTCHA or a second factor on any page is reported once, with what to do, and is in the timeline', async () => {
   for (const [index, { name, asks }] of CHALLENGES.entries()) {
     const text = await goTo(`/challenge/${index}`);
     expect(text, name).toContain(asks === 'captcha' ? CAPTCHA : CODE);

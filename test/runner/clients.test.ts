@@ -96,7 +96,7 @@ const modern = (method: string, name?: string) => ({
   ...(name === undefined ? {} : { 'mcp-name': name }),
 });
 
-test('server/discover tells what is served, without a handshake', async () => {
+test('server/discover says what is served, without a handshake', async () => {
   const { status, body } = await post({ method: 'server/discover' }, modern('server/discover'));
   expect(status).toBe(200);
   expect(body.result).toMatchObject({

@@ -115,7 +115,7 @@ test('a feed that grows in a part of the page', async () => {
   expect((await call('browser_scroll', { direction: 'up', amount: 99_999 })).scrollY).toBe(0);
 });
 
-test('a file for a field, by its name or by the chooser; one that is gone is told without its path', async () => {
+test('a file for a field, by its name or by the chooser; one that is gone is named without its path', async () => {
   expect(await open('report.csv')).toMatchObject({
     success: true,
     notes: expect.arrayContaining(['Downloading file report.csv']),

@@ -14,7 +14,7 @@ const PAGE = `<!doctype html><title>Shop</title><h1>Shop</h1>
   const canvas = document.querySelector('canvas').getContext('webgl');
   (function draw() { canvas.clearColor(Math.random(), 0, 0, 1); canvas.clear(canvas.COLOR_BUFFER_BIT); requestAnimationFrame(draw); })();
 </script>`;
-/** Chromium gives its GPU process up after some deaths, and itself with it, unless told otherwise. */
+/** Chromium gives its GPU process up after some deaths, and itself with it, unless set otherwise. */
 const DEATHS: Readonly<Partial<Record<ProcessKind, number>>> = { GPU: 10 };
 const DEATHS_DEFAULT = 2;
 
@@ -62,7 +62,7 @@ test.each(KINDS.flatMap(kind => [true, false].map(pending => ({ kind, pending })
   240_000,
 );
 
-test('the agent is told of a tab whose process died', async () => {
+test('the agent learns of a tab whose process died', async () => {
   await call('browser_navigate', { url: site });
   for (const pid of processesOf(lease.runner.browserPid(), 'renderer')) process.kill(pid, 'SIGKILL');
   const said = await eventually('a result that says so', async () => {

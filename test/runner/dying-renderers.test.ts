@@ -76,7 +76,7 @@ async function killUnderPictures(isBySignal: boolean): Promise<void> {
   await Promise.all([...taken, ...watched]);
 }
 
-// Pictures of the surface, as Chromium takes them unless told otherwise, let some 5 of 200 take it: docs/upstream/screenshot-crash.md.
+// Pictures of the surface, as Chromium takes them by default, let some 5 of 200 take it: docs/upstream/screenshot-crash.md.
 test(`none of ${DEATHS} renderers that die under pictures of their pages takes the browser`, async () => {
   for (let deaths = 0; deaths < DEATHS; deaths += TABS) {
     await killUnderPictures(deaths % (2 * TABS) === 0).catch(error => {

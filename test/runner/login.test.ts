@@ -348,7 +348,7 @@ test('a value that a page repeats, in any spelling, is in no result', async () =
   expect((await call('browser_evaluate', script)).text).toContain('### Result\n0');
 });
 
-test('the way out is the proxy alone, and its refusals are told in words', async () => {
+test('the way out is the proxy alone, and its refusals are explained in words', async () => {
   expect((await goTo('https://denied.test/')).text).toMatch(
     /denied\.test:443: The session's policy denies this site\. \(site_denied\)/,
   );

@@ -330,7 +330,7 @@ test('a page that opens tabs without end is stopped', async () => {
   expect(tabs).toBeLessThanOrEqual(20);
 });
 
-test('a dialog is told to the agent and can be answered', async () => {
+test('a dialog is reported to the agent and can be answered', async () => {
   await callText(client, 'browser_navigate', { url: `${site.url}/alert` });
   expect(await callText(client, 'browser_click', { target: 'button' })).toContain(
     '"alert" dialog with message "hello"',

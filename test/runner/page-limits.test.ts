@@ -17,7 +17,7 @@ const RUNNER_MEMORY_MB = 128;
 const startLease = (env: Record<string, string> = {}): Promise<AttackedLease> =>
   startAttackedLease(SCRIPTS, { [ENV.browserMemoryMb]: '1200', ...env });
 
-test('a very long address is told by its origin, a very long title not at all, and neither costs the tab', async () => {
+test('a very long address is shown by its origin, a very long title not at all, and neither costs the tab', async () => {
   await using lease = await startLease();
   const url = lease.urlOf('an address of 2 MB');
   const answers = [

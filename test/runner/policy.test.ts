@@ -48,7 +48,7 @@ async function lease(given: EffectivePolicy): Promise<string> {
   return sessionId;
 }
 
-/** The last list of tools that a client of 2026-07-28 was told of, without asking. */
+/** The last list of tools that a client of 2026-07-28 received without asking. */
 async function listener(): Promise<{ readonly heard: string[] | undefined } & AsyncDisposable> {
   let heard: string[] | undefined;
   const onChanged = (_error: Error | null, tools: { name: string }[] | null) => {
@@ -160,7 +160,7 @@ test('once web content was seen, only rules for untrusted contexts let a call pa
 });
 
 test('a policy changed while the lease lives holds without a new connection; one that cannot be read changes nothing', async () => {
-  // Under 30 s left, activity is told at once.
+  // Under 30 s left, activity is reported at once.
   controller.remainingMs = 20_000;
   await lease(policy('1', {}));
   await using listening = await listener();

@@ -108,7 +108,7 @@ function expectPlayable(path = 'no file', secondsMin = 0, last: 'still' | 'movin
   if (last !== 'either') expect(colours.slice(-1).map(isDrawn)).toEqual([last === 'moving']);
   const video = probe(path);
   expect(video).toMatchObject({ codec: 'vp8', width: 1920, height: 1080 });
-  // A busy machine records fewer frames, but for as long.
+  // A busy machine records fewer frames, for the same time.
   expect(video.pictures).toBeGreaterThan(2);
   expect(video.seconds).toBeGreaterThan(secondsMin);
   expect(video.seconds).toBeLessThan(secondsMin + 12);
@@ -140,7 +140,7 @@ test('a drain order: the recording is finalised, then the process exits', async 
   expectPlayable(videos(runner.outputDir)[0], seconds - 1.5);
 });
 
-test('kill -9 of the browser: the recording is finalised, agents are told, the crash is on the timeline', async () => {
+test('kill -9 of the browser: the recording is finalised, agents learn of it, the crash is on the timeline', async () => {
   const { token, mcpToken } = await controller.assignment(runner, { recordVideo: true });
   await runner.post('/assign', { token });
   const client = await connect(runner.url, mcpToken);

@@ -117,7 +117,7 @@ test('[S10] a runner whose sandbox cannot run has failed, says what to do, and s
   rmSync(folder, { recursive: true });
 });
 
-test('a warm browser that is killed is a crash, told at /healthz and to an assignment', async () => {
+test('a warm browser that is killed is a crash, shown at /healthz and to an assignment', async () => {
   runner = await startRunner(controller);
   const { token } = await controller.assignment(runner);
   process.kill(runner.browserPid(), 'SIGKILL');

@@ -32,7 +32,7 @@ afterAll(async () => {
   await site.close();
 });
 
-test('the agent is told the names, never a value', () => {
+test('the agent gets the names, never a value', () => {
   const instructions = client.getInstructions() ?? '';
   expect(instructions).toContain('SHOP_USERNAME');
   expect(instructions).toContain('SHOP_PASSWORD');

@@ -30,6 +30,6 @@ test('a snapshot that there is not is refused before the call runs', async () =>
   expect(await callText(lease.client, 'browser_snapshot')).toContain('Welcome.');
 });
 
-test('agents are told of it', () => {
+test('agents are informed of it', () => {
   expect(lease.client.getInstructions()).toContain('snapshot ("none"');
 });

@@ -30,7 +30,7 @@ export interface RunnerProcess {
   dispose(): Promise<void>;
 }
 
-/** Starts a runner, of this clone or of the one at `cwd`, and waits until it is warm (or failed, when told so). */
+/** Starts a runner, of this clone or of the one at `cwd`, and waits until it is warm (or failed, on request). */
 export async function startRunner(
   controller: Pick<FakeController, 'url' | 'jwks'>,
   env: Record<string, string> = {},

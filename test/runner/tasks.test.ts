@@ -167,13 +167,13 @@ test('types and reads what the page answers', async () => {
   expect(typed).toContain('Found 5 letters');
 });
 
-test('clicks a card that only its pointer tells of', async () => {
+test('clicks a card that only its pointer gives away', async () => {
   await open('clickable');
   const card = /\[ref=(\w+)\]: A card/.exec(seen)?.[1];
   expect(await call('browser_click', { target: card })).toContain('Done: card');
 });
 
-test('finds the ref of a text that no sign tells can be clicked', async () => {
+test('finds the ref of a text that no sign shows to be clickable', async () => {
   await open('plain');
   const found = await call('browser_find', { text: 'can be clicked' });
   expect(await call('browser_click', { target: refOf('generic', found) })).toContain('Done: plain');
@@ -202,7 +202,7 @@ test('sees the whole of a page that came without being loaded', async () => {
   expect(await click('button "Take"')).toContain('Done: routed');
 });
 
-test('picks a day of a calendar that only its cells tell of', async () => {
+test('picks a day of a calendar that only its cells give away', async () => {
   expect(await open('grid')).toContain('row: 4 [selected] | 5 [disabled] | 6');
   expect(await call('browser_click', { target: refOf('Pick me') })).toContain('Done: a cell');
   const found = await call('browser_find', { text: '6' });
@@ -293,7 +293,7 @@ test('reads one text that is longer than an answer from its beginning, and finds
   );
 });
 
-test('asks for the whole page where it has not seen what the changes are told against', async () => {
+test('asks for the whole page where it has not seen what the changes refer to', async () => {
   await open('edits');
   const [, gamma = ''] = seen.split('heading "Gamma"');
   const changed = await call('browser_click', { target: refOf('button "Edit"', gamma) });

@@ -47,7 +47,7 @@ test('an agent asks its person and gets the answer, while other calls go on', as
   expect(controller.userActions).toHaveLength(1);
 });
 
-test('a refusal, a person who is away, and a senseless request are told apart', async () => {
+test('a refusal, a person who is away, and a senseless request are distinguished', async () => {
   const declined = ask({ reason: 'Pay now?', timeout: 30 });
   await answer('Pay now?', 'declined');
   expect(await declined).toMatchObject({ success: false, status: 'declined' });

@@ -1,6 +1,6 @@
 import { createHash, generateKeyPairSync, sign } from 'node:crypto';
 
-/** A certificate, and what a browser must be told to trust it. */
+/** A certificate, and what makes a browser trust it. */
 export interface TestCertificate {
   /** Its name, which an issuer puts into what it signs. */
   readonly host: string;

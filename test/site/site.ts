@@ -47,7 +47,7 @@ const PAGES: Record<string, string> = {
 const escaped = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 
-/** Starts the site, on a free port unless told. A login sets a cookie; /account greets a visitor who has one. */
+/** Starts the site, on a free port unless set. A login sets a cookie; /account greets a visitor who has one. */
 export async function startSite({ host = '127.0.0.1', port = 0 } = {}): Promise<Site> {
   const logins: { username: string; password: string }[] = [];
   const server = createServer((request, response) => {

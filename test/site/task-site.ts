@@ -1,7 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Pages on which an agent has something to do; each tells in its title or text what was done. */
+/** Pages on which an agent has something to do; each says in its title or text what was done. */
 const row = (index: number) => `<tr><td>${1_000 + index}<td>Customer ${index}<td>${['Open', 'Paid'][index % 2]}
 <td><button onclick="done('edited ${index}')">Edit</button></tr>`;
 const rows = (count: number) => Array.from({ length: count }, (_, index) => row(index)).join('');

@@ -97,7 +97,7 @@ function connectionSentence({ connection }: LiveState): string {
   }
 }
 
-/** Says in time that control goes back. Its own text, or a screen reader would be told each second. */
+/** Says in time that control goes back. Its own text, or a screen reader would read each second aloud. */
 function IdleWarning({ idleAtMs }: { idleAtMs: () => number }) {
   const left = () => Math.max(0, Math.round((idleAtMs() - performance.now()) / 1_000));
   const [seconds, setSeconds] = useState(left);

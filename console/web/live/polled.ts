@@ -45,7 +45,7 @@ export function openPolledView({ sessionId, role, onMessage, onPicture, onConnec
   }
 
   async function run(): Promise<void> {
-    /** The lease has ended: nothing else is told until the next one has begun. */
+    /** The lease has ended: nothing else is sent until the next one has begun. */
     let isOver = false;
     while (!signal.aborted) {
       if (!isOver) onConnection({ is: 'connecting' });

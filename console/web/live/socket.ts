@@ -43,7 +43,7 @@ export function openLiveSocket(options: LiveSocketOptions): LiveSocket {
   const url = `${location.origin.replace(/^http/, 'ws')}/api${encodePath`/browser-sessions/${sessionId}`}/live?role=${role}`;
   let socket: WebSocket | undefined;
   let attempts = 0;
-  /** The lease has ended: nothing else is told until the next one has begun. */
+  /** The lease has ended: nothing else is sent until the next one has begun. */
   let isOver = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const closed = new AbortController();

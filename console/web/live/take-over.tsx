@@ -51,7 +51,7 @@ export function TakeOver({ from, name, send }: TakeOverProps) {
   );
 }
 
-/** Tells viewers who has control, and from whom it was taken and why; in state `person`. */
+/** Reports to viewers who has control, and from whom it was taken and why; in state `person`. */
 export function whoHasControl({ name, taken_from: from }: LiveControl, you: string): string {
   if (from === null) return `${name} has control.`;
   const why = from.reason === null ? '.' : `: “${from.reason}”`;

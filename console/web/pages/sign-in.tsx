@@ -19,7 +19,7 @@ interface Brought {
 
 /**
  * Signs in with the one-time link that was opened; asks first where the link has a token of the platform, for anyone who has an
- * account there can write such a link, and would be told what is typed under their account. Else shows the ways to sign in.
+ * account there can write such a link, and would see what is typed under their account. Else shows the ways to sign in.
  */
 export function SignInPage({ url, onSignedIn }: { url: URL; onSignedIn: () => void }) {
   // On any other page it is a place in the page.

@@ -7,7 +7,7 @@ const BROWSER = 'browser';
 /** Characters of a container's last log line. */
 const LAST_LINE_MAX = 500;
 
-/** 128 and SIGKILL, which the kubelet sends to a container that does not end when it is told to. */
+/** 128 and SIGKILL, which the kubelet sends to a container that ignores SIGTERM. */
 const KILLED = 137;
 
 const ASK_AGAIN = 'Request a new lease.';

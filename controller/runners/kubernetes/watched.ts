@@ -105,7 +105,7 @@ export class Watched<T extends KubernetesObject> {
     return true;
   }
 
-  /** Page by page, each let go but for what is kept. */
+  /** Page by page, each let go except what is kept. */
   async #list(): Promise<KubernetesListObject<T>> {
     const { list, keep } = this.#options;
     const items: T[] = [];

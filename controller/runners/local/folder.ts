@@ -46,7 +46,7 @@ export class RunnerFolder {
   }
 
   /**
-   * Null: it was never started, or its start was interrupted. Any other fault is thrown: it does not tell whether the
+   * Null: it was never started, or its start was interrupted. Any other fault is thrown: it does not say whether the
    * process runs.
    */
   readProcess = async (): Promise<ProcessId | null> => {

@@ -5,7 +5,7 @@
 -- `p_claim` names this call: a repeated call finds its own claim again. `p_abandon` is a claim of the same caller
 -- whose runner failed: it is given up for a new epoch in this step, also if its redemption has made it ready and no caller has the answer. `p_switch_profile`: a live lease with another profile than
 -- that of `p_options` is followed by a new epoch, instead of being renewed. `p_unhibernated`: leases that would be evicted are
--- hibernated by the caller first where they ask for it, which then calls again (`evicts`), but for these sessions, with which it has failed;
+-- hibernated by the caller first where they ask for it, which then calls again (`evicts`), except these sessions, with which it has failed;
 -- null: for none. `p_waits`: where every place is taken the caller stays, in the line (join_line).
 create or replace function omicron.acquire(
   p_user text, p_conversation text, p_claim uuid, p_abandon uuid, p_ttl_seconds integer, p_max_session_seconds integer,

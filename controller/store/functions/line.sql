@@ -102,7 +102,7 @@ begin
         where inline.turn > v_free);
 end $$;
 
--- A replica holds this call no longer. `p_returns`: the place is kept for as long as the caller is told to stay away: {turn, retry_after_ms}.
+-- A replica holds this call no longer. `p_returns`: the place is kept for as long as the caller was asked to stay away: {turn, retry_after_ms}.
 create or replace function omicron.leave_line(p_place bigint, p_returns boolean) returns jsonb
 language plpgsql as $$
 declare

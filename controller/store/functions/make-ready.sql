@@ -21,7 +21,7 @@ begin
   update omicron.browser_sessions
      set status = 'ready', mcp_url = p_mcp_url, pod_name = p_workload, service_name = p_workload,
          artifacts_s3_prefix = p_prefix, claim_until = null, last_used_at = v_now,
-         -- may be sooner than the end that the start was given; its runner's deadline_at has what the runner was told
+         -- may be sooner than the end that the start was given; its runner's deadline_at has what the runner was sent
          expires_at = least(v_now + make_interval(secs => ttl_seconds), ends_at)
    where id = s.id returning * into s;
   if s.hibernated_until is not null then

@@ -203,7 +203,7 @@ begin
   perform from omicron.profile_objects where name = any (v_names) order by name for update;
   select count(*) into v_there from omicron.profile_objects
    where name = any (v_names) and profile_id = p_profile and state in ('writing', 'kept');
-  if v_there < cardinality(v_names) then -- it took so long that the sweep removed one
+  if v_there < cardinality(v_names) then -- the sweep removed one meanwhile
     return jsonb_build_object('outcome', 'refused', 'code', 'profile_unavailable');
   end if;
   update omicron.profile_objects set state = 'kept', since = clock_timestamp() where name = any (v_names) and state = 'writing';

@@ -32,10 +32,10 @@ function closeIfEmpty(page: Page): void {
   if (page.url() === '') void page.close().catch(() => undefined); // it is gone
 }
 
-/** A name that answers tell as it is, without marks: tools find a file by what they told. */
+/** A name that answers give as it is, without marks: tools find a file by the name that they gave. */
 const plainName = (suggested: string): string => safeFileName(oneLine(suggested.replaceAll(/[<>]/g, '_')));
 
-/** Keeps every download of the context among the files of the lease, and tells of it. */
+/** Keeps every download of the context among the files of the lease, and reports it. */
 export function downloads(options: DownloadsOptions): Downloads {
   const { context, documents, files, linkTo, conceal, onFailed } = options;
   let notes: string[] = [];

@@ -27,7 +27,7 @@ const leads = (url: string): string =>
 
 const isRedirect = (status: number): boolean => status >= 300 && status < 400;
 
-/** Follows the tabs of a lease. `onFailed`: print dialogs cannot be told. */
+/** Follows the tabs of a lease. `onFailed`: print dialogs cannot be reported. */
 export function outsideNotes(context: BrowserContext, onFailed: (error: unknown) => void): OutsideNotes {
   let notes = new Set<string>();
   const add = (note: string) => {

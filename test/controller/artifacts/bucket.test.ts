@@ -51,7 +51,7 @@ const expireAfter = (Days: number, Prefix: string) =>
     }),
   );
 
-it('[O21] tells what the bucket holds and for how long, and that it cannot be looked at', async () => {
+it('[O21] says what the bucket holds and for how long, and that it cannot be looked at', async () => {
   const stats = {
     active: 0,
     starting: 0,

@@ -12,7 +12,7 @@ export const asIngress =
       answer => {
         const { statusCode = 0 } = answer;
         const passed = Object.entries(answer.headers).map(([name, value]): [string, string] => [name, String(value)]);
-        resolve(new Response(Readable.toWeb(answer) as ReadableStream, { status: statusCode, headers: passed })); // one type, told twice
+        resolve(new Response(Readable.toWeb(answer) as ReadableStream, { status: statusCode, headers: passed })); // one type, declared twice
       },
     );
     sent.on('error', reject).end(body ?? undefined);

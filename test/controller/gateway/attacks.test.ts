@@ -55,7 +55,7 @@ it('is not there unless a deployment sets its address', async () => {
   expect((await plain.call('GET', '/.well-known/oauth-protected-resource/mcp')).status).toBe(404);
 });
 
-it('[M7] tells a client without a token where to get one (RFC 9728)', async () => {
+it('[M7] shows a client without a token where to get one (RFC 9728)', async () => {
   const answer = await post(undefined, callOf({}));
   expect(answer.status).toBe(401);
   expect(answer.headers.get('www-authenticate')).toContain(`resource_metadata="${METADATA}"`);

@@ -154,7 +154,7 @@ describe('an authorization request of the egress proxy', () => {
     expect((await stack.call('GET', '/internal/browser-sessions', { token })).status).toBe(401);
   });
 
-  it('is told at once of a policy that changed and of a lease that ended', async () => {
+  it('learns at once of a policy that changed and of a lease that ended', async () => {
     const { key, lease } = await leased();
     const watch = (version: string) =>
       egress(EGRESS_ROUTES.watch, { wait_ms: 15_000, leases: [{ ...key, version }] }) as Promise<{

@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => stack[Symbol.asyncDispose]());
 
 describe('[O4] the broker', () => {
-  /** A claim whose runner was told nothing yet, and the token that would be sent to it. */
+  /** A claim whose runner has heard nothing yet, and the token that would be sent to it. */
   const claimed = async (change: { seconds?: number; nowMs?: number } = {}) => {
     const p = protocol(stack.database, { userLimit: 1_000 });
     const { session, runner } = await eventually('a warm runner', async () => {

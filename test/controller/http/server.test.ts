@@ -207,7 +207,7 @@ it('shutdown, the local stack’s, leaves no runner and says so in every lease',
   expect(artifacts).toEqual([{ state: 'stored' }]);
 });
 
-it('[P2] tells liveness, readiness and what it does', async () => {
+it('[P2] reports liveness, readiness and what it does', async () => {
   await using stack = await startStack({ OMICRON_CAPACITY: 7 });
   await stack.lease();
   for (const path of ['/healthz', '/readyz'])

@@ -20,7 +20,7 @@ async function listen(user?: string) {
   return { ...reader, events };
 }
 
-/** As an agent of this lease asks its person, at another replica: this one is not told. */
+/** As an agent of this lease asks its person, at another replica: this one does not hear of it. */
 async function ask(lease: { session_id: string; epoch: number }, reason: string): Promise<string> {
   const id = randomUUID();
   const [row] = await stack.database.query<{ runner_id: string }>(

@@ -272,7 +272,7 @@ it('says runner_start_failed and when to retry, and no sandbox, when three brows
   expect((await stack.lease()).epoch).toBe(4);
 });
 
-it('tells a caller that waits for a start that it was ended by DELETE', async () => {
+it('answers a caller that waits for a start that it was ended by DELETE', async () => {
   await using stack = await startStack({ OMICRON_POOL_IDLE: 0 });
   const letGo = stack.machine.hold('warm');
   const { body } = await stack.getOrCreate({ wait_seconds: 0 });
@@ -291,7 +291,7 @@ it('makes a lease wait until the runner of the epoch before has stopped', async 
   const first = await stack.lease();
   const { runner_id } = (await sessionOf(stack, first.session_id)) as { runner_id: string }; // Session
   const old = stack.machine.runner(runner_id);
-  // it acknowledges nothing, but its process ends when it is told to
+  // it acknowledges nothing, but its process ends when asked to
   old.hang(route => clock.advance(TIMEOUTS[route] ?? 0));
   await stack.call('DELETE', `/internal/browser-sessions/${first.session_id}?epoch=1`);
   const second = await stack.lease();

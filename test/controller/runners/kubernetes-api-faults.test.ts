@@ -80,7 +80,7 @@ it('another runner’s pod under its name is not taken for its own (409)', async
   await expect(provider.create(id)).rejects.toMatchObject({ code: 'runner_start_failed' });
 });
 
-it('a refusal by a policy that does not know the template yet is tried again; by a quota it is told', async () => {
+it('a refusal by a policy that does not know the template yet is tried again; by a quota it is reported', async () => {
   const { api, provider, id, made, both } = await provided();
   const policy = `pods "x" is forbidden: ValidatingAdmissionPolicy 'runner-pod-image' with binding 'runner-pod-image' denied request: a runner runs the image runner:2 and no other`;
   api.failNext('POST', 'pods', { status: 403, message: policy }, { status: 422, message: policy });

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { LABELS, LEASED } from '../../../contract/names.ts';
 
 // A program of its own: an API server's answers for `argv[2]` pods of runners, as heavy as those of production, to lists with `limit`
-// and `continue`, and to watches. Tells its port to its parent, and answers `GET /counts` with what it was asked.
+// and `continue`, and to watches. Sends its port to its parent, and answers `GET /counts` with what it was asked.
 
 const NAMESPACE = 'omicron-browser';
 const RESOURCE_VERSION = '100';

@@ -5,7 +5,7 @@ import { kubernetesRunners } from '../../../controller/runners/kubernetes/provid
 import { realClock } from '../../../time/clock.ts';
 
 // A program of its own, so that its memory has a limit: the provider lists what the API server at port `argv[2]` has, and lists it
-// again. Tells its parent how many runners it knows after each, and for how long its event loop stood at most.
+// again. Sends its parent how many runners it knows after each, and for how long its event loop stood at most.
 
 const LISTS_AGAIN_AFTER_MS = 60_000;
 

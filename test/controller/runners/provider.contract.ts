@@ -18,7 +18,7 @@ export interface ProviderUnderTest extends AsyncDisposable {
   kill(id: string): Promise<void>;
   /** The rest of a runner: processes and folders, or pods and Services. */
   leftovers(id: string): Promise<string[]>;
-  /** Whether the controller was told by itself that this runner ended. */
+  /** Whether the controller learnt by itself that this runner ended. */
   endNoticed(id: string): boolean;
 }
 
@@ -107,7 +107,7 @@ export function runnerProviderContract(
       await nothingLeft(under, id);
     });
 
-    it('stops waiting when it is told to', async () => {
+    it('stops waiting when its signal aborts', async () => {
       await using under = await open();
       const provider = await under.another();
       const id = randomUUID();

@@ -35,7 +35,7 @@ import {
 import { type AskedUserAction, credentialQuestion, userActionRequest } from '../../../contract/user-action.ts';
 import { type Answer, json, type Route } from './answer.ts';
 
-/** Routes of runners, and the tokens that a controller sends them. One lease, or several that are told the same. */
+/** Routes of runners, and the tokens that a controller sends them. One lease, or several that get the same. */
 export interface FakeRunnerRoutes {
   readonly jwks: string;
   readonly activity: { calls: number; atMs: number }[];
@@ -52,12 +52,12 @@ export interface FakeRunnerRoutes {
   sites: RedeemAnswer['sites'];
   egressCredential: string;
   uploadCredential: string;
-  /** In force from now on: the next activity report tells its version. */
+  /** In force from now on: the next activity report gives its version. */
   policy: EffectivePolicy;
   totp: z.infer<typeof totpAnswer>;
   /** Requests of agents to their user. Change a status to answer. */
   readonly userActions: AskedUserAction[];
-  /** The console's; runners are told where the person answers. */
+  /** The console's; runners learn where the person answers. */
   consoleUrl: string | undefined;
   assignment(runner: RunnerBoot, options?: AssignmentOptions): Promise<Assigned>;
   /** A viewer's token for the lease that was assigned last. */

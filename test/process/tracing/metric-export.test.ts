@@ -90,7 +90,7 @@ it('they are sent at the interval with the headers of the environment, and once 
   expect(collector.metrics()[0]?.headers).toMatchObject({ 'api-key': 'a=b', other: '1' });
 });
 
-it('a collector that refuses is told of and costs nothing else', async () => {
+it('a collector that refuses is reported and costs nothing else', async () => {
   await using collector = await fakeCollector();
   collector.answer('refuses');
   failures.length = 0;

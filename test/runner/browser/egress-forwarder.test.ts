@@ -34,7 +34,7 @@ it('lets nothing out before there is a lease, and everything of the lease after'
   expect(await get(port(), '', url)).toMatchObject({ status: 200, body: 'GET /x' });
 });
 
-it('tells no one a name that a page made of a password', async () => {
+it('reports to no one a name that a page made of a password', async () => {
   await start();
   const before = w.site.requests.length;
   for (const name of ['correcthorse42', 'horse42.x', Buffer.from('correct-horse-42').toString('hex')]) {
@@ -67,7 +67,7 @@ it('carries tunnels with early bytes, bodies and several requests on one connect
   expect(w.site.requests.slice(-2).map(({ body }) => body)).toEqual(['ab', 'cd']);
 });
 
-it('tells the runner what was refused and why, for tunnels too, whose page Chromium hides', async () => {
+it('reports to the runner what was refused and why, for tunnels too, whose page Chromium hides', async () => {
   await start();
   expect(await get(port(), '', 'http://denied.test/')).toMatchObject({ status: 403, refusal: 'site_denied' });
   expect(await tunnel(port(), '', '169.254.169.254:443')).toMatchObject({ status: 403, refusal: 'internal_address' });

@@ -21,7 +21,7 @@ it('names no setting for sites of others', () => {
   );
 });
 
-it('tells a site that failed from one that was refused', () => {
+it('distinguishes a site that failed from one that was refused', () => {
   const text = told(refusal('connect_failed', 'shop.example:443'), refusal('site_denied', 'bad.example:443'));
   expect(text).toMatch(/Refused on the way out:\nbad\.example.*\nNot reached:\nshop\.example:443: The site refused/);
 });

@@ -57,7 +57,7 @@ interface CallParts extends Partial<Admitted> {
   readonly signal?: AbortSignal;
 }
 
-/** A call as it is below `admit`, of a tool that clicks unless told. */
+/** A call as it is below `admit`, of a tool that clicks unless set. */
 export function stageCall({ tool = toolNamed('browser_click'), args = {}, view, given, signal }: CallParts = {}): Call {
   return {
     name: tool.definition.name,

@@ -51,7 +51,7 @@ test('a lease that ended while the call waited runs it no more', async () => {
   expect(codeOf(await stage(stageCall(), unreached))).toBe('lease_ended');
 });
 
-test('a call is refused when it is cancelled while a person has control, and tells of the person afterwards', async () => {
+test('a call is refused when it is cancelled while a person has control, and mentions the person afterwards', async () => {
   const { stage, control } = lease();
   control.take({ id: 'v1', identity: 'v1', name: 'ada' });
   const abort = new AbortController();

@@ -22,7 +22,7 @@ test('an event that comes too late, or a second time, changes nothing', () => {
   expect(nextPhase('launching', 'assigned')).toBeUndefined();
 });
 
-test('the first failure is the one that is told', () => {
+test('the first failure is the one that is reported', () => {
   const lines: Record<string, unknown>[] = [];
   const log = pino({ base: {} }, { write: line => lines.push(JSON.parse(line)) });
   const machine = phaseMachine(log, () => ({ session_id: 's' }));

@@ -47,7 +47,7 @@ test('a viewer is greeted with the tabs and sees the page, also one that stands 
   await left(first, second);
 });
 
-test('a viewer is told of a title that only the viewers before it were told', async () => {
+test('a viewer gets a title that only the viewers before it got', async () => {
   const retitle = (title: string) =>
     callText(lease.client, 'browser_evaluate', { function: `() => { document.title = '${title}'; }` });
   const isBaked = ({ tabs: [tab] }: { tabs: readonly { title: string }[] }) => tab?.title === 'Baked';
@@ -121,7 +121,7 @@ test('input of a viewer with the role view, or without control, changes nothing'
   other.close();
 });
 
-test('a person takes control, types and clicks; the agent waits, then is told to look again', async () => {
+test('a person takes control, types and clicks; the agent waits, then is asked to look again', async () => {
   const person = await watch();
   const rival = await watch({ viewer: 'grace' });
   const { you } = await person.heard('hello');

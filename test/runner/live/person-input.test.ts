@@ -4,7 +4,7 @@ import type { InputMessage } from '../../../contract/live.ts';
 import type { DeviceMessage } from '../../../runner/live/input.ts';
 import { personInput } from '../../../runner/live/person-input.ts';
 
-/** A tab that takes one input when it is told to. */
+/** A tab that takes one input when it is let. */
 function slowTab() {
   const taken: DeviceMessage[] = [];
   const pending: (() => void)[] = [];

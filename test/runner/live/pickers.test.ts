@@ -98,7 +98,7 @@ test('a page that makes the script answer something else is offered nothing, and
   expect(told).toEqual([{ t: 'picker', tab: 7, field: FIELD }]);
 });
 
-test('nothing of a field tells a viewer a secret: neither its options, nor the value of a list, nor its bounds', async () => {
+test('nothing of a field shows a viewer a secret: neither its options, nor the value of a list, nor its bounds', async () => {
   const { state, told, acted } = tab(async text => text.replaceAll('hunter2', '*'));
   const options = [{ label: 'it is hunter2', selected: true, disabled: false }];
   state.field = { ...FIELD, value: 'hunter2', options };

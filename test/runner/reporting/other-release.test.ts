@@ -53,7 +53,7 @@ it('goes on with the next replica of a rollout, which has the route', async () =
   expect(await controller.writeProfileChunks('t', 1, [chunk], signal)).toEqual([OBJECT]);
 });
 
-it('tells a controller that cannot be reached from one that refuses', async () => {
+it('distinguishes a controller that cannot be reached from one that refuses', async () => {
   const gone = controllerClient(`http://127.0.0.1:${await freePort()}`);
   await expect(gone.writeProfileChunks('t', 1, [chunk], signal)).rejects.toMatchObject({
     code: 'controller_unreachable',

@@ -14,7 +14,7 @@ const value = fc
   })
   .map(all => all.join(''))
   .filter(all => all === all.trim() && !/ {2}/.test(all))
-  // Fewer letters and digits, each with other text around it, are not told from chance.
+  // Fewer letters and digits, each with other text around it, are not distinguished from chance.
   .filter(all => halvesOf(all).every(part => (part.match(/[a-z0-9]/gi) ?? []).length >= 5));
 
 /** Every shortest part of a value that is more than half of it. */

@@ -28,7 +28,7 @@ test.each([
   expect(refusalIn(`### Error\n${failure}`)).toMatchObject({ code: 'invalid_arguments', why });
 });
 
-test('an error that a script throws is told as it is, whatever it imitates', () => {
+test('an error that a script throws is passed on as it is, whatever it imitates', () => {
   expect(refusalIn('page.evaluate: Error: net::ERR_CERT_AUTHORITY_INVALID')).toBeUndefined();
   expect(refusalIn('page.evaluate: Error: Ref e1 not found in the current page snapshot')).toBeUndefined();
 });

@@ -8,7 +8,7 @@ import { type Answer, type HostileLease, leaseOnHostileSite, PASSWORD } from './
 
 const READ = '() => [...document.querySelectorAll("input, textarea")].map(each => [...each.value])';
 
-/** Elements are named by refs and harmless selectors (secrecy/selectors.ts); each other text is told what it may do. */
+/** Elements are named by refs and harmless selectors (secrecy/selectors.ts); each other text says what it may do. */
 const JUDGED = new RegExp(
   [
     '\\w+ (?:fields\\.)?(?:\\w*[tT]arget|\\w*[sS]elector)',
@@ -180,7 +180,7 @@ describe.each(['both', 'compat'] as const)('with the toolset %s', toolset => {
     expectNoLeak();
   });
 
-  test('no text that is waited for, no filter and no list of options tells what the value is', async () => {
+  test('no text that is waited for, no filter and no list of options reveals what the value is', async () => {
     if (toolset === 'compat') return;
     const part = PASSWORD.slice(0, 5);
     await filled('copy');
@@ -264,7 +264,7 @@ describe.each(['both', 'compat'] as const)('with the toolset %s', toolset => {
     expectNoLeak();
   });
 
-  test('a dialog that shows it is answered, and its text is not told', async () => {
+  test('a dialog that shows it is answered, and its text is withheld', async () => {
     await filled('plain');
     for (const answer of ['browser_handle_dialog', 'browser_close']) {
       await click('#ask');

@@ -18,7 +18,7 @@ export async function blocksDrawn(of: readonly Buffer[] | string): Promise<boole
   const to = ['-vf', filter, '-fps_mode', 'passthrough', '-f', 'rawvideo', '-pix_fmt', 'rgb24', 'pipe:1'];
   const child = spawn(ffmpeg, ['-loglevel', 'error', ...from, ...to], { stdio: ['pipe', 'pipe', 'inherit'] });
   const exited = once(child, 'exit');
-  child.stdin.on('error', () => undefined); // it has exited: its code tells
+  child.stdin.on('error', () => undefined); // it has exited: its code says why
   child.stdin.end(typeof of === 'string' ? undefined : Buffer.concat(of));
   const shown: boolean[] = [];
   const frame = Buffer.alloc(WIDTH * HEIGHT * 3);

@@ -117,7 +117,7 @@ export async function startPictureSite(pages: Readonly<Record<string, string>>) 
       if (inVideo.length === 0) withoutFrames.push(name);
       return { inShots: greenIn(shots, wanted), inVideo, withheld };
     },
-    /** Pages whose videos tell nothing: of a page that is withheld there may be no frame. */
+    /** Pages whose videos show nothing: of a page that is withheld there may be no frame. */
     withoutFrames: withoutFrames as readonly string[],
     async close() {
       await browser.close();

@@ -269,6 +269,6 @@ test.each(filmed)('no picture and no frame of the video shows the value: %s', as
   expectNoLeak(name, await site.film(name, AFTER[name]));
 });
 
-test('the videos of these pages have frames, but for a few', () => {
+test('the videos of these pages have frames, except a few', () => {
   expect(site.withoutFrames.length, site.withoutFrames.join()).toBeLessThan(Math.max(2, filmed.length / 10));
 });

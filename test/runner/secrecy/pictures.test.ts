@@ -121,7 +121,7 @@ test.each(Object.keys(PAGES))('no picture and no frame of the video shows the va
   expectNoLeak(name, await site.film(name));
 });
 
-test('the videos of these pages have frames, but for a few', () => {
+test('the videos of these pages have frames, except a few', () => {
   expect(site.withoutFrames.length, site.withoutFrames.join()).toBeLessThan(Object.keys(PAGES).length / 10);
 });
 

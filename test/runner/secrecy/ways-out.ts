@@ -5,7 +5,7 @@ import { watchLive } from '../live/viewer.ts';
 import { leaksOf } from './leaks.ts';
 import { type Answer, type HostileLease, leaseOnHostileSite, PASSWORD } from './lease-on-hostile-site.ts';
 
-/** As the pages `rewritten`, `files` and `telling` write it. */
+/** How pages rewrite it: each character moved by one, and their codes. */
 const SHIFTED = [...PASSWORD].map(c => String.fromCharCode(c.charCodeAt(0) + 1)).join('');
 const SHIFTED_CODES = [...PASSWORD].map(c => c.charCodeAt(0) + 1).join(',');
 const LETTER = PASSWORD.charCodeAt(0);
@@ -134,7 +134,7 @@ export function describeWaysOut(toolset: Extract<Toolset, 'both' | 'compat'>): v
       expectNoLeak();
     });
 
-    test('no list and no radio button that came with it tells what it is by what is chosen', async () => {
+    test('no list and no radio button that came with it reveals what it is by what is chosen', async () => {
       const told = new Set<string>();
       await filled('choices');
       for (const guess of [PASSWORD[0], 'z'])
@@ -245,7 +245,7 @@ export function describeWaysOut(toolset: Extract<Toolset, 'both' | 'compat'>): v
       for (const text of seen) expect(text).not.toContain(PASSWORD.slice(0, 5));
     });
 
-    test('a file that such a page makes is not read, and its name is not told', async () => {
+    test('a file that such a page makes is not read, and its name is withheld', async () => {
       await filled('files');
       await click('#file');
       await eventually('the download', async () => {
@@ -286,7 +286,7 @@ export function describeWaysOut(toolset: Extract<Toolset, 'both' | 'compat'>): v
       expectNoLeak();
     });
 
-    test('a popup, its address and its title are told without it', async () => {
+    test('a popup, its address and its title are shown without it', async () => {
       await filled('plain');
       await click('#address');
       const { whole } = await click('#popup');

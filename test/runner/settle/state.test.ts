@@ -35,7 +35,7 @@ beforeEach(async () => {
 });
 afterEach(() => context?.close());
 
-/** What is told of the page after a call that did nothing. */
+/** Report of the page after a call that did nothing. */
 async function told(snapshot: Snapshot = 'changes'): Promise<string> {
   settling.begin(snapshot === 'changes');
   return writer.after(page, { snapshot, tokensMax: 4_000 }, AbortSignal.timeout(10_000));

@@ -41,7 +41,7 @@ test('a larger budget shows more rows', () => {
   expect(shown(9_000)).toBeGreaterThan(2 * shown(4_000));
 });
 
-test('reading on from each cut tells every line once', () => {
+test('reading on from each cut gives every line once', () => {
   const page = outlineOf(numbered(400, n => ({ role: 'paragraph', text: `Night ${n} was calm and long.` })));
   const read: string[] = [];
   let text = layout(page, { tokensMax: 700, isNumbered: true });

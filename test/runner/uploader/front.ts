@@ -29,7 +29,7 @@ export interface Front extends AsyncDisposable {
 export async function storeFront(host: string, storePort: number): Promise<Front> {
   const server = createServer(async (request, response) => {
     const reading = request.toArray().catch(() => []);
-    // In the order of their arrival; only the action of a POST is told by its body.
+    // In the order of their arrival; only a POST has its action in its body.
     const form = request.method === 'POST' ? Buffer.concat(await reading) : Buffer.alloc(0);
     const url = new URL(request.url ?? '/', 'http://store');
     const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));

@@ -64,7 +64,7 @@ const digestOf = (content: Buffer) => ({
   sha256: createHash('sha256').update(content).digest('hex'),
 });
 
-/** With `tls` the store speaks it, under a certificate that the uploader is told of. */
+/** With `tls` the store speaks it, under a certificate that the uploader knows. */
 export async function uploadWorld({ tls = false } = {}): Promise<UploadWorld> {
   const folder = mkdtempSync(join(tmpdir(), 'omicron-test-uploader-'));
   const closing = new AsyncDisposableStack();
@@ -77,7 +77,7 @@ export async function uploadWorld({ tls = false } = {}): Promise<UploadWorld> {
   const front = closing.use(await storeFront(PUBLIC_ADDRESS, moto.port));
   const dns = await dnsServer({ 's3.test': { a: [PUBLIC_ADDRESS] }, 'sts.test': { a: [PUBLIC_ADDRESS] } });
   closing.defer(() => dns.close());
-  // The certificate has one name; moto tells S3 and STS apart by the request.
+  // The certificate has one name; moto distinguishes S3 and STS by the request.
   const endpoints = tls
     ? { s3: `https://s3.test:${moto.port}`, sts: `https://s3.test:${moto.port}` }
     : { s3: `http://s3.test:${front.port}`, sts: `http://sts.test:${front.port}` };

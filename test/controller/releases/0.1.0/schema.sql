@@ -678,7 +678,7 @@ begin
   perform from omicron.profile_objects where name = any (v_names) order by name for update;
   select count(*) into v_there from omicron.profile_objects
    where name = any (v_names) and profile_id = p_profile and state in ('writing', 'kept');
-  if v_there < cardinality(v_names) then -- it took so long that the sweep removed one
+  if v_there < cardinality(v_names) then -- the sweep removed one meanwhile
     return jsonb_build_object('outcome', 'refused', 'code', 'profile_unavailable');
   end if;
   update omicron.profile_objects set state = 'kept', since = clock_timestamp() where name = any (v_names) and state = 'writing';
@@ -1051,7 +1051,7 @@ begin
         where inline.turn > v_free);
 end $$;
 
--- A replica holds this call no longer. `p_returns`: the place is kept for as long as the caller is told to stay away: {turn, retry_after_ms}.
+-- A replica holds this call no longer. `p_returns`: the place is kept for as long as the caller was asked to stay away: {turn, retry_after_ms}.
 create or replace function omicron.leave_line(p_place bigint, p_returns boolean) returns jsonb
 language plpgsql as $$
 declare
@@ -1261,7 +1261,7 @@ end $$;
 -- `p_claim` names this call: a repeated call finds its own claim again. `p_abandon` is a claim of the same caller
 -- whose runner failed: it is given up for a new epoch in this step, also if its redemption has made it ready and no caller has the answer. `p_switch_profile`: a live lease with another profile than
 -- that of `p_options` is followed by a new epoch, instead of being renewed. `p_unhibernated`: leases that would be evicted are
--- hibernated by the caller first where they ask for it, which then calls again (`evicts`), but for these sessions, with which it has failed;
+-- hibernated by the caller first where they ask for it, which then calls again (`evicts`), except these sessions, with which it has failed;
 -- null: for none. `p_waits`: where every place is taken the caller stays, in the line (join_line).
 create or replace function omicron.acquire(
   p_user text, p_conversation text, p_claim uuid, p_abandon uuid, p_ttl_seconds integer, p_max_session_seconds integer,
@@ -1808,7 +1808,7 @@ begin
   update omicron.browser_sessions
      set status = 'ready', mcp_url = p_mcp_url, pod_name = p_workload, service_name = p_workload,
          artifacts_s3_prefix = p_prefix, claim_until = null, last_used_at = v_now,
-         -- may be sooner than the end that the start was given; its runner's deadline_at has what the runner was told
+         -- may be sooner than the end that the start was given; its runner's deadline_at has what the runner was sent
          expires_at = least(v_now + make_interval(secs => ttl_seconds), ends_at)
    where id = s.id returning * into s;
   if s.hibernated_until is not null then
@@ -2355,7 +2355,7 @@ insert into omicron.migrations (name, digest, declares) values ('0027_line.sql',
 insert into omicron.migrations (name, digest, declares) values ('0028_hot_updates.sql', 'bc7d4784d132bc55686cdbc756cdb41d99418b50eaeebb0929d09c8fa69d2715', NULL);
 insert into omicron.migrations (name, digest, declares) values ('0029_event_order.sql', '018cf2e6182b0a3cfa5c1ffa5388a989347e4e31cc9bbc1979ad5502db3784aa', NULL);
 insert into omicron.migrations (name, digest, declares) values ('0030_credential_questions.sql', 'daef2e0e66f0f6f817e7736d6303b4748852eece3202e266598b58c311b76990', NULL);
-insert into omicron.migrations (name, digest, declares) values ('functions/acquire.sql', 'a7a4ac7d154704942e8b7d95da1a87ac722cae50bc487f2231f4778856a1aef6', '{"omicron.acquire(text, text, uuid, uuid, integer, integer, jsonb, jsonb, text, text, text, integer, text, integer, integer, boolean, uuid[], boolean)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/acquire.sql', 'e1554fa59c142356a592d1cee1f6d608666501288ecce86e5e2dc0d59a64b084', '{"omicron.acquire(text, text, uuid, uuid, integer, integer, jsonb, jsonb, text, text, text, integer, text, integer, integer, boolean, uuid[], boolean)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/artifacts.sql', 'bb40038132f511d3ed62f85e7b2141f767677d93dd10032f8e2d5d92216b6687', '{"omicron.file_due_at(jsonb, text)","omicron.write_artifact(uuid, integer, uuid, text, text, text, bigint, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/claim.sql', 'abae9a020a3c20526105b8fb10c543e314a3d37c703e4d1eb39d7bbbae76f397', '{"omicron.may_start(omicron.browser_sessions, integer)","omicron.beat_claim(uuid, integer, uuid, integer, integer)","omicron.begin_assignment(uuid, integer, uuid)","omicron.fail_claim(uuid, integer, uuid, text, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/close-lease.sql', 'e7335ebf38affd08475d2ce5e8606c69e9141c1d33fa312524845daa35c010cd', '{"omicron.drain_runner(uuid, text)","omicron.close_lease(omicron.browser_sessions, text, text, text)",omicron.expire_lease(omicron.browser_sessions)}');
@@ -2366,12 +2366,12 @@ insert into omicron.migrations (name, digest, declares) values ('functions/event
 insert into omicron.migrations (name, digest, declares) values ('functions/expire.sql', 'af1015304dc8c5d7a01b9df4215eb3543cdb02a3e8407a7b458296a124fab88e', '{omicron.expire_leases(integer),"omicron.fail_stuck_starts(integer, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/guards.sql', '27a83a76f33f9b344e9d76f32a7bb9cf94482675ad58870b03af67ba292cc900', '{omicron.guard_session(),omicron.guard_runner()}');
 insert into omicron.migrations (name, digest, declares) values ('functions/hibernate.sql', '1ae39493ce599a1063e77237be16a729db515b97fdbc33869536251930cd0dc0', '{omicron.expires_soon(omicron.browser_sessions),"omicron.expiring_leases(text, integer)","omicron.hibernation_refusal(omicron.browser_sessions, omicron.runners, integer, integer)","omicron.begin_hibernation(uuid, integer, uuid, integer)","omicron.hibernate(uuid, integer, uuid, integer, integer, text, uuid, integer, text, text, bigint, integer)"}');
-insert into omicron.migrations (name, digest, declares) values ('functions/line.sql', '4476ca65d4b94ee126489b36d752a1cdb47c2616af5081df3601321affe09a2d', '{"omicron.free_places(text, text, bigint)",omicron.line_retry_ms(bigint),"omicron.join_line(text, text, text, text, boolean, integer, boolean)","omicron.line_turns(text, text, bigint[])","omicron.leave_line(bigint, boolean)"}');
-insert into omicron.migrations (name, digest, declares) values ('functions/make-ready.sql', 'c69c0b6c3dd2c52a3d63ab79f80b01505afe6d7d91abf0810ff087fbeda190ca', '{"omicron.make_ready(uuid, integer, uuid, text, text, text)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/line.sql', 'c1686da26dcbacd727efca8c45b9ade04b593f3711981ca91e312f939847f974', '{"omicron.free_places(text, text, bigint)",omicron.line_retry_ms(bigint),"omicron.join_line(text, text, text, text, boolean, integer, boolean)","omicron.line_turns(text, text, bigint[])","omicron.leave_line(bigint, boolean)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/make-ready.sql', 'dd7712930c9495290b1d71744686b5e00dff0f232f93d63e55bed4903858ad92', '{"omicron.make_ready(uuid, integer, uuid, text, text, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/may-act.sql', '75430f3169d777629d4d5a3927bfc95a218366849c10029bf7336e89cb49fb76', '{"omicron.may_act(uuid, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/policies.sql', '36db4c866414bb4d0730426dd3a5d0352ae0f5bb25373e5f0860eaf1f15c68e0', '{"omicron.put_policy(text, text, jsonb)","omicron.policy_of(uuid, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/pool.sql', 'f50591debb37826fa1964f53059704a8065accdf5f6b2fc87f2aa1bad3701dd0', '{omicron.set_capacity(integer),"omicron.give_way(text, text)","omicron.plan_pool(text, text, integer, integer)"}');
-insert into omicron.migrations (name, digest, declares) values ('functions/profiles.sql', '84aec400ed3a0d1b260da57238be95ca656339b699f6f269197f2d24e9221fa6', '{"omicron.profile_holder(text, text, uuid)",omicron.profile_in_use(omicron.browser_sessions),"omicron.has_other_profile(omicron.browser_sessions, jsonb)","omicron.make_profile(text, text)","omicron.claim_profile(text, uuid, jsonb)",omicron.profile_closing(omicron.profiles),"omicron.open_profile(omicron.browser_sessions, uuid)","omicron.profile_content(omicron.profiles, integer)","omicron.lease_profile(uuid, integer, uuid)","omicron.written_profile(uuid, integer, uuid)","omicron.begin_objects(uuid, integer, uuid, text[], bigint[], bigint)","omicron.save_refusal(uuid, integer, uuid)","omicron.commit_save(uuid, integer, uuid, text, text, text, bigint, text[], jsonb, integer)","omicron.drop_versions(uuid, integer)","omicron.lease_chunks(uuid, integer, uuid, text[])","omicron.release_profile(uuid, integer, uuid)",omicron.drop_unused_key(text),"omicron.delete_profile(text, text)","omicron.loose_objects(integer, integer)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/profiles.sql', '3b7ab7806ef7a014810aabaacb1b8cbe6f25412816dae3e47d4e7385fe5f86e7', '{"omicron.profile_holder(text, text, uuid)",omicron.profile_in_use(omicron.browser_sessions),"omicron.has_other_profile(omicron.browser_sessions, jsonb)","omicron.make_profile(text, text)","omicron.claim_profile(text, uuid, jsonb)",omicron.profile_closing(omicron.profiles),"omicron.open_profile(omicron.browser_sessions, uuid)","omicron.profile_content(omicron.profiles, integer)","omicron.lease_profile(uuid, integer, uuid)","omicron.written_profile(uuid, integer, uuid)","omicron.begin_objects(uuid, integer, uuid, text[], bigint[], bigint)","omicron.save_refusal(uuid, integer, uuid)","omicron.commit_save(uuid, integer, uuid, text, text, text, bigint, text[], jsonb, integer)","omicron.drop_versions(uuid, integer)","omicron.lease_chunks(uuid, integer, uuid, text[])","omicron.release_profile(uuid, integer, uuid)",omicron.drop_unused_key(text),"omicron.delete_profile(text, text)","omicron.loose_objects(integer, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/prune.sql', '790bc3b806931aa4d2a8b5961bfe9744ca6b8fb5cc4a0db9adb0ee792ef53030', '{omicron.may_prune(),"omicron.floor_place(text, text)","omicron.first_epoch(text, text)","omicron.prune_events(integer, bigint, integer)",omicron.prune_artifacts(uuid[]),"omicron.prune_sessions(integer, jsonb, integer)","omicron.prune_runners(integer, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/redeem.sql', '20581a4c5125a42bc187e162dca213b478a67e946d13d06c9ea52b38e0e81bf7', '{"omicron.redeem(uuid, integer, uuid, uuid, uuid, timestamp with time zone, uuid)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/release.sql', 'b4b93958c185f609606cc271386f5e064182a94b5d18ed0e20904c3181bf18ce', '{"omicron.release_lease(uuid, text, integer)","omicron.released_leases(text, integer)",omicron.end_released(uuid)}');
