@@ -29,6 +29,7 @@ export const UNIT = [
   'test/runner/{runner-logs,settings}.test.ts',
   'test/runner/browser/!(forwarder-users|injected-script|window-pictures).test.ts',
   'test/runner/calls/!(browser-work).test.ts',
+  'test/runner/calls/notes/*.test.ts',
   'test/runner/credentials/*.test.ts',
   'test/runner/capture/{guarded-frames,mask}.test.ts',
   'test/runner/lease/*.test.ts',

@@ -6,6 +6,7 @@ import { TOOLS } from '../../../runner/tools/all.ts';
 import { annotationsOf, defineTool, type ToolDefinition } from '../../../runner/tools/define-tool.ts';
 import { hover } from '../../../runner/tools/hover.ts';
 import type { PlaywrightForm } from '../../../runner/tools/playwright-form.ts';
+import { linesThatNameTools } from './names-of-tools.ts';
 
 const NAMES = TOOLS.map(({ name }) => name);
 const sources = async (folder: string, ext = '.ts') =>
@@ -34,14 +35,23 @@ test('nothing outside of runner/tools decides by the name of a tool', async () =
     file => !file.startsWith('runner/tools/') && !file.includes('node_modules') && file !== ASKED_BY_THE_RUNNER,
   );
   expect(files.length).toBeGreaterThan(100);
-  // A name as a whole text, or as a key: `case 'browser_type'`, `browser_type: 30`.
-  const decides = new RegExp(
-    `['"](?:${NAMES.join('|')})['"]|^\\s*(?:${NAMES.filter(name => name.startsWith('browser_')).join('|')}):`,
-  );
-  for (const file of files) {
-    const lines = (await readFile(file, 'utf8')).split('\n').filter(line => decides.test(line));
-    expect(lines, file).toEqual([]);
-  }
+  for (const file of files) expect(linesThatNameTools(file, await readFile(file, 'utf8'))).toEqual([]);
+});
+
+test.each([
+  ["switch (tool) { case 'browser_type': return 30; }"],
+  ["const SECONDS = { browser_wait: 40, 'browser_type': 30 };"],
+  ['if (call.name === `listProfiles`) return;'],
+])('such a decision is found: %s', source => {
+  expect(linesThatNameTools('runner/calls/fit.ts', source)).not.toEqual([]);
+  expect(
+    linesThatNameTools('runner/calls/fit.ts', `// ${source}\nconst why = 'Answer it with browser_type.';`),
+  ).toEqual([]);
+});
+
+test('the protocol of MCP alone is in fewer than 600 lines', async () => {
+  const texts = await Promise.all((await sources('runner/mcp')).map(file => readFile(file, 'utf8')));
+  expect(texts.join('').split('\n').length).toBeLessThan(600);
 });
 
 test('a tool of Playwright MCP that may be called while a page holds a secret says so itself', () => {
