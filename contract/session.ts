@@ -176,10 +176,7 @@ export const getOrCreateRequest = z
       ),
     ...pageOptions.shape,
   })
-  .meta({
-    id: 'GetOrCreateRequest',
-    examples: [{ user_id: 'user-1', conversation_id: 'chat-1', ttl_seconds: 900, tags: { team: 'sales' } }],
-  });
+  .meta({ id: 'GetOrCreateRequest' });
 export type GetOrCreateRequest = z.infer<typeof getOrCreateRequest>;
 
 const expiresAt = z.iso

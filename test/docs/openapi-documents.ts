@@ -1,11 +1,15 @@
 import { documentOf, openApiDocument } from '../../controller/openapi.ts';
 import manifest from '../../package.json' with { type: 'json' };
 import { RUNNER_ROUTES, RUNNER_TOKENS } from '../../runner/routes.ts';
+import { EXAMPLES } from './openapi-examples.ts';
 
 export interface OpenApiDocument {
   info: { title: string; description: string };
   paths: Record<string, Record<string, Operation>>;
-  components: { schemas: Record<string, { title?: string }>; securitySchemes: Record<string, object> };
+  components: {
+    schemas: Record<string, { title?: string; examples?: object[] }>;
+    securitySchemes: Record<string, object>;
+  };
 }
 
 interface Operation {
@@ -70,6 +74,15 @@ function partOf(document: OpenApiDocument, schemes: readonly string[], info: Par
   };
 }
 
+/** The document, with an example of each schema that has one. */
+function withExamples(document: OpenApiDocument): OpenApiDocument {
+  const schemas = Object.entries(document.components.schemas).map(([name, schema]) => {
+    const example = EXAMPLES[name];
+    return [name, example === undefined ? schema : { ...schema, examples: [example] }] as const;
+  });
+  return { ...document, components: { ...document.components, schemas: Object.fromEntries(schemas) } };
+}
+
 /** The OpenAPI documents of docs/, by their paths: the API for platforms, that of runners and proxies, and what a runner serves. */
 export async function openApiDocuments(): Promise<[path: string, document: OpenApiDocument][]> {
   const plain = (document: object) => JSON.parse(JSON.stringify(document)) as OpenApiDocument; // the library's type has more
@@ -79,7 +92,7 @@ export async function openApiDocuments(): Promise<[path: string, document: OpenA
     description: 'Routes by which a runner redeems its lease and reports, and an egress proxy asks for decisions.',
   };
   return [
-    ['docs/openapi.json', partOf(controller, ['service'], {})],
+    ['docs/openapi.json', withExamples(partOf(controller, ['service'], {}))],
     ['docs/internal-openapi.json', partOf(controller, ['runner', 'egress'], internal)],
     ['docs/runner-openapi.json', plain(await runnerDocument())],
   ];

@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { openApiDocuments, schemasIn } from './openapi-documents.ts';
+import { EXAMPLES } from './openapi-examples.ts';
 
 /** Places of properties and parameters without a description; a reference may have that of its schema. */
 function undescribed(part: unknown, schemas: Record<string, unknown>, place = ''): string[] {
@@ -54,5 +56,23 @@ it('the documents have every route once', () => {
     'docs/openapi.json': 43,
     'docs/internal-openapi.json': 22,
     'docs/runner-openapi.json': 12,
+  });
+});
+
+describe('docs/openapi.json', () => {
+  const document = DOCUMENTS.find(([path]) => path === 'docs/openapi.json')?.[1];
+  if (document === undefined) throw new Error('no such document');
+  const { components, paths } = document;
+
+  it('has an example of every body that is sent or answered', () => {
+    const bodies = new Set(schemasIn(paths));
+    expect([...bodies].filter(name => EXAMPLES[name] === undefined)).toEqual([]);
+    expect(bodies.size).toBeGreaterThan(30);
+  });
+
+  it.each(Object.entries(EXAMPLES))('its example of %s is one', (name, example) => {
+    const $defs = JSON.parse(JSON.stringify(components.schemas).replaceAll('#/components/schemas/', '#/$defs/'));
+    expect(z.fromJSONSchema({ ...$defs[name], $defs }).safeParse(example).error?.issues).toBeUndefined();
+    expect(components.schemas[name]?.examples).toEqual([example]);
   });
 });
