@@ -60,7 +60,7 @@ import { type FollowRequest, followEvents } from './follow-events.ts';
 import { Lease, type LeaseApi, type ReadyLease } from './lease.ts';
 import type { ChosenProfile, ConnectedBrowser, LeasedBrowser } from './leased-browser.ts';
 import { retryAttempts } from './retry.ts';
-import { type CamelCased, snakeCased } from './wire-names.ts';
+import { type CamelCased, toSnakeCase } from './wire-names.ts';
 
 /** The request of a lease: the fields of `getOrCreateRequest`, and how to wait for it. */
 export interface AcquireRequest extends CamelCased<z.input<typeof getOrCreateRequest>> {
@@ -182,7 +182,7 @@ export class BrowserSessions implements BrowserSource {
     const absentDeadlineMs = givenSeconds === undefined ? clock.nowMs() + ABSENT_MS : deadlineMs;
     const leased = (leftMs: number, signal: AbortSignal, chosen?: ChosenProfile) => {
       const wait_seconds = Math.min(leftMs / 1000, LIMITS.waitSecondsMax);
-      const body = { ...snakeCased({ ...fields, ...chosen, ttlSeconds }), wait_seconds };
+      const body = { ...toSnakeCase({ ...fields, ...chosen, ttlSeconds }), wait_seconds };
       return this.#getOrCreate(userId, body, wait_seconds, signal);
     };
     const callsOf = ({ session_id, epoch }: ReadyLease, before?: ChosenProfile): LeaseApi => ({
@@ -211,7 +211,7 @@ export class BrowserSessions implements BrowserSource {
 
   /** One page of sessions, newest first. */
   list({ tags, signal, ...fields }: ListRequest = {}): Promise<SessionPage> {
-    const query = { ...snakeCased(fields), tag: tagPairs(tags) };
+    const query = { ...toSnakeCase(fields), tag: tagPairs(tags) };
     return this.#call({ method: 'GET', path: SESSIONS, userId: fields.userId, query, answer: sessionPage, signal });
   }
 
@@ -346,7 +346,7 @@ export class BrowserSessions implements BrowserSource {
 
   /** Usage in a period by user, or by the values of a tag; those with the most lease seconds first. */
   getUsage({ tags, signal, ...fields }: UsageRequest = {}): Promise<UsageReport> {
-    const query = { ...snakeCased(fields), tag: tagPairs(tags) };
+    const query = { ...toSnakeCase(fields), tag: tagPairs(tags) };
     return this.#call({
       method: 'GET',
       path: '/internal/usage',

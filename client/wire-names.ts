@@ -7,7 +7,7 @@ type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
   : Name;
 
 /** The other way round; values stay as they are. */
-export const snakeCased = <Value>(fields: Record<string, Value>): Record<string, Value> =>
+export const toSnakeCase = <Value>(fields: Record<string, Value>): Record<string, Value> =>
   Object.fromEntries(
     Object.entries(fields).map(([name, value]) => [name.replace(/[A-Z]/g, each => `_${each.toLowerCase()}`), value]),
   );

@@ -1,6 +1,6 @@
 import { PROBLEM_TYPE } from './problem.ts';
 import { END_REASONS, type EndReason } from './session.ts';
-import { refused, type ToolFailure } from './tool-failure.ts';
+import { refusalResult, type ToolFailure } from './tool-failure.ts';
 
 /** Each completes "The lease has ended: ...". */
 const WHY: Record<EndReason, string> = {
@@ -39,8 +39,8 @@ const INSTEAD = 'Ask for the session again and connect to the new address; no ot
 export const whyLeaseEnded = (reason: string | null): string => `${describeEnd(reason)} ${INSTEAD}`;
 
 /** The result of every call of a lease that has ended. */
-export const leaseEnded = (reason: string | null): ToolFailure =>
-  refused({ code: 'lease_ended', why: describeEnd(reason), instead: INSTEAD });
+export const leaseEndedResult = (reason: string | null): ToolFailure =>
+  refusalResult({ code: 'lease_ended', why: describeEnd(reason), instead: INSTEAD });
 
 /** Programs that know problem documents say so in `Accept`, and are answered 409 `lease_ended` in place of a tool's result. */
 export const takesProblems = (accept: string | undefined): boolean => accept?.includes(PROBLEM_TYPE) === true;

@@ -21,7 +21,7 @@ export interface Refusal<Code extends ToolCode = ToolCode> {
 }
 
 /** The one form of every refusal that a model reads. */
-export const refused = ({ code, why, instead }: Refusal): ToolFailure => toolFailure(code, why, instead);
+export const refusalResult = ({ code, why, instead }: Refusal): ToolFailure => toolFailure(code, why, instead);
 
 /** A failure with a stable code, a sentence, and what may help. */
 export const toolFailure = (code: ToolCode, message: string, ...hints: string[]): ToolFailure => ({

@@ -16,7 +16,7 @@ const isHigh = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff;
 const isLow = (unit: number): boolean => unit >= 0xdc00 && unit <= 0xdfff;
 
 /** U+FFFD stands for each half of a pair; in JSON, where a half is written as an escape, too. */
-export const wellFormed = (text: string): string => {
+export const makeWellFormed = (text: string): string => {
   const whole = text.toWellFormed();
   return whole.startsWith('{') || whole.startsWith('[') || whole.startsWith('"')
     ? whole.replace(HALF_ESCAPE, (_all, slashes: string, pair?: string) => `${slashes}${pair ?? '\ufffd'}`)

@@ -9,7 +9,7 @@ import { PRESET_NAMES, presetNames } from '../contract/policy/presets.ts';
 import {
   choice,
   decimal,
-  derived,
+  derivedSetting,
   type Fault,
   integer,
   parseEnvironment,
@@ -24,7 +24,7 @@ import { postgresConnection } from './store/postgres-connection.ts';
 
 /** Certificates in PEM; the first is parsed to distinguish them from other text. */
 const certificatesSchema = () =>
-  derived('certificates in PEM', text => {
+  derivedSetting('certificates in PEM', text => {
     new X509Certificate(text);
     return text;
   });
@@ -132,7 +132,7 @@ export const CONTROLLER_SETTINGS = {
   /** The deployment's own map of site keys to places, as JSON: `{"intranet": ["https://portal.example.com"]}`. It wins over the well-known sites. */
   credentialSites: [
     ENV.credentialSites,
-    derived('a JSON object of site keys to lists of domains or https origins', text =>
+    derivedSetting('a JSON object of site keys to lists of domains or https origins', text =>
       credentialRules.parse(JSON.parse(text)),
     ).default({}),
   ],
@@ -222,9 +222,9 @@ export const CONTROLLER_SETTINGS = {
   /** Presets of policies, joined by commas, for sessions whose request does not name its own: `ssrf,https-only`. */
   policyPresets: [
     ENV.policyPresets,
-    derived(`presets joined by commas: ${PRESET_NAMES.join(', ')}`, text => presetNames.parse(text.split(','))).default(
-      [],
-    ),
+    derivedSetting(`presets joined by commas: ${PRESET_NAMES.join(', ')}`, text =>
+      presetNames.parse(text.split(',')),
+    ).default([]),
   ],
   /** Uploads and downloads that stay after their session where its request does not say, as long as videos. */
   keepFiles: [ENV.keepFiles, choice(...KEEP_FILES).default('none')],

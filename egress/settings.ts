@@ -6,7 +6,7 @@ import { ENV, PORTS } from '../contract/names.ts';
 import { serviceKey } from '../contract/tokens.ts';
 import {
   decimal,
-  derived,
+  derivedSetting,
   httpUrl,
   integer,
   parseEnvironment,
@@ -34,14 +34,14 @@ const dnsServer = z.string().refine(
 
 const secondsSchema = (fallback: number, max = 86_400) => decimal(0.001, max).default(fallback);
 const countSchema = (fallback: number) => integer(1, Number.MAX_SAFE_INTEGER).default(fallback);
-const fileSchema = () => derived('a file that can be read', path => readFileSync(path, 'utf8').trim());
+const fileSchema = () => derivedSetting('a file that can be read', path => readFileSync(path, 'utf8').trim());
 
 /** The settings of the egress proxy. */
 export const EGRESS_SETTINGS = {
   /** The controller as the proxy reaches it. */
   controllerUrl: [ENV.controllerUrl, httpUrl()],
   /** HS256 secret shared with the controller alone. */
-  egressKey: [ENV.egressSecret, derived('a secret of at least 32 bytes', serviceKey)],
+  egressKey: [ENV.egressSecret, derivedSetting('a secret of at least 32 bytes', serviceKey)],
   /** Address on which it listens for browsers. */
   host: [ENV.egressHost, z.string().default('0.0.0.0')],
   /** Port on which it listens for browsers: HTTP and CONNECT. */

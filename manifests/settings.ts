@@ -19,7 +19,7 @@ export type Given =
 export const byField = (field: EnvironmentField, value: string | undefined): Given => ({ value, field });
 
 /** A value that other manifests rely on, and why no environment may have another. */
-export const fixed = (value: string | undefined, why: string): Given => ({ value, fixed: why });
+export const fixedSetting = (value: string | undefined, why: string): Given => ({ value, fixed: why });
 
 /** The value of every environment whose `settings` have no other. */
 export const preset = (value: string | number): Given => ({ value: String(value), preset: true });

@@ -80,7 +80,7 @@ export const sharedSecret = () =>
   z.string().refine(text => Buffer.byteLength(text) >= 32, { error: 'must have at least 32 bytes' });
 
 /** The result of `read` for the text; its error becomes a fault of the variable, which names `what` and never the text. */
-export const derived = <T>(what: string, read: (text: string) => T) =>
+export const derivedSetting = <T>(what: string, read: (text: string) => T) =>
   z.string().transform((text, context) => {
     try {
       return read(text);

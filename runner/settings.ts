@@ -6,7 +6,7 @@ import { KEEP_PAGES } from '../contract/page-names.ts';
 import { controllerKeys } from '../contract/tokens.ts';
 import {
   choice,
-  derived,
+  derivedSetting,
   type Fault,
   httpUrl,
   integer,
@@ -50,7 +50,7 @@ export const RUNNER_SETTINGS = {
   /** The controller as the runner reaches it. */
   controllerUrl: [ENV.controllerUrl, httpUrl()],
   /** Public keys of the controller, by which assignments and tokens are checked. */
-  controllerKeys: [ENV.controllerJwks, derived('a JWKS (JSON) with at least one Ed25519 key', controllerKeys)],
+  controllerKeys: [ENV.controllerJwks, derivedSetting('a JWKS (JSON) with at least one Ed25519 key', controllerKeys)],
   /** Address on which it listens. */
   host: [ENV.runnerHost, z.string().min(1).default('127.0.0.1')],
   /** Port on which it listens; 0: any free port, written to `OMICRON_PORT_FILE`. */

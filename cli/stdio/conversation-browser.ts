@@ -6,7 +6,7 @@ import {
   StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client';
 import type { LeasedBrowser } from '../../client/leased-browser.ts';
-import { leaseEnded } from '../../contract/lease-ended.ts';
+import { leaseEndedResult } from '../../contract/lease-ended.ts';
 import { SHOWS_APPS } from '../../contract/mcp-app.ts';
 import { NO_LINKS_HEADER } from '../../contract/names.ts';
 import { PROBLEM_TYPE } from '../../contract/problem.ts';
@@ -95,7 +95,7 @@ export function conversationBrowser(acquire: () => Promise<NamedLease>): Convers
     },
     async callOfPage(tool, args, signal) {
       const connection = await connecting?.catch(() => undefined);
-      if (connection === undefined) return leaseEnded(null);
+      if (connection === undefined) return leaseEndedResult(null);
       return connection.client.callTool({ name: tool, arguments: args }, { signal });
     },
     sessionId: () => sessionId,

@@ -162,7 +162,7 @@ export function decideToolCall(layers: readonly LayeredPolicy[], call: ToolCall,
 }
 
 /** Whether no arguments could make a call of this tool pass; such a tool is not listed. */
-export function neverAllowed(layers: readonly LayeredPolicy[], tool: string): boolean {
+export function isNeverAllowed(layers: readonly LayeredPolicy[], tool: string): boolean {
   const rules = layers.flatMap(({ policy }) => policy.tools).filter(rule => namesTool(rule, tool));
   if (rules.some(({ action, when }) => action === 'block_always' && when.length === 0)) return true;
   if (rules.some(({ action }) => action !== 'block_always')) return false;

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Toolset } from '../../contract/assignment.ts';
-import { leaseEnded } from '../../contract/lease-ended.ts';
+import { leaseEndedResult } from '../../contract/lease-ended.ts';
 import { isAppTool, withApp } from '../../contract/mcp-app.ts';
 import { NO_LINKS_HEADER } from '../../contract/names.ts';
 import { PROFILE_TOOLS } from '../../contract/policy/tools.ts';
@@ -98,7 +98,7 @@ export function relay(parts: RelayParts, toolset: Toolset) {
         const lease = isOfPage
           ? await running(userId, conversation)
           : await leased(userId, conversation, deadlineMs, signal);
-        if (lease === undefined) return own.json(leaseEnded(null));
+        if (lease === undefined) return own.json(leaseEndedResult(null));
         if (await isCancelled()) return own.json(CANCELLED);
         const sent = await callRunner(
           lease.url,

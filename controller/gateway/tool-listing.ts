@@ -2,7 +2,7 @@ import { SHOW_TOOL } from '../../contract/app-names.ts';
 import type { Toolset } from '../../contract/assignment.ts';
 import { type AppTool, isAppTool, withApp } from '../../contract/mcp-app.ts';
 import type { LayeredPolicy } from '../../contract/policy/document.ts';
-import { neverAllowed } from '../../contract/policy/tools.ts';
+import { isNeverAllowed } from '../../contract/policy/tools.ts';
 import { type ListedTool, toolsOf } from '../../contract/tool-list.ts';
 import type { Policies } from '../store/policies.ts';
 import { HANDLE, HANDLE_HEADER_NAME } from './handle.ts';
@@ -44,6 +44,6 @@ export async function toolsForUser(
     const policy = await policies.get(layer, subject);
     if (policy !== null) layers.push({ layer, policy });
   }
-  const tools = showsApps && !neverAllowed(layers, SHOW_TOOL) ? apps : plain;
-  return tools.filter(({ name }) => isAppTool(name) || !neverAllowed(layers, name));
+  const tools = showsApps && !isNeverAllowed(layers, SHOW_TOOL) ? apps : plain;
+  return tools.filter(({ name }) => isAppTool(name) || !isNeverAllowed(layers, name));
 }

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import * as z from 'zod';
 import { AUDIENCES } from '../../contract/names.ts';
-import { neverAllowed, type PROFILE_TOOLS } from '../../contract/policy/tools.ts';
+import { isNeverAllowed, type PROFILE_TOOLS } from '../../contract/policy/tools.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import {
   profileChoice,
@@ -52,7 +52,7 @@ export const agentProfileRoutes: FastifyPluginAsyncZod<AgentProfileRoutes> = asy
     if (session === null || (await broker.reportActivity(claims, 0)) === null)
       throw new OmicronError('lease_ended', 'The lease of this runner has ended.');
     const { layers } = await policies.of(session.id, session.user_id);
-    if (neverAllowed(layers, tool)) throw new OmicronError('forbidden', `No policy of the session allows ${tool}.`);
+    if (isNeverAllowed(layers, tool)) throw new OmicronError('forbidden', `No policy of the session allows ${tool}.`);
     return session;
   };
 

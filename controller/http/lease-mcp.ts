@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyPluginAsync } from 'fastify';
 import * as z from 'zod';
-import { leaseEnded, takesProblems, whyLeaseEnded } from '../../contract/lease-ended.ts';
+import { leaseEndedResult, takesProblems, whyLeaseEnded } from '../../contract/lease-ended.ts';
 import { leaseMcpPath } from '../../contract/names.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import { toolsOf } from '../../contract/tool-list.ts';
@@ -91,7 +91,7 @@ async function answerEnded({ method, url, headers, body }: McpRequest, reason: s
     const options = { capabilities: { tools: {} }, instructions: whyLeaseEnded(reason) };
     const server = new Server({ name: 'omicron-browser', version }, options);
     server.setRequestHandler('tools/list', () => ({ tools: [...toolsOf('both')] }));
-    server.setRequestHandler('tools/call', () => leaseEnded(reason));
+    server.setRequestHandler('tools/call', () => leaseEndedResult(reason));
     return server;
   });
   const own = new Headers(Object.entries(headers).map(([name, value]) => [name, String(value)]));

@@ -4,7 +4,7 @@ import { NAMESPACES } from '../../contract/names.ts';
 import type { Environment } from '../environment-type.ts';
 import type { AdmissionPolicy } from './admission-pod.ts';
 import { runnerPolicies } from './admission-policies.ts';
-import { meta, namespaceNamed } from './meta.ts';
+import { meta, selectNamespace } from './meta.ts';
 
 const apiVersion = 'admissionregistration.k8s.io/v1';
 
@@ -28,7 +28,7 @@ export function admission(scope: Construct, env: Environment): void {
       spec: {
         policyName: policy.name,
         validationActions: ['Deny', 'Audit'],
-        matchResources: { namespaceSelector: namespaceNamed(NAMESPACES.runners) },
+        matchResources: { namespaceSelector: selectNamespace(NAMESPACES.runners) },
       },
     });
   }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { k8s } from 'cdk8s-plus-28';
 import { ENV, PORTS, SERVICES } from '../../contract/names.ts';
 import type { Environment } from '../environment-type.ts';
-import { byField, fixed, type Given, preset, resolveSettings } from '../settings.ts';
+import { byField, fixedSetting, type Given, preset, resolveSettings } from '../settings.ts';
 import { EGRESS_URL } from './runner-endpoints.ts';
 
 /** How long established connections of a stopping proxy may last; runners open new ones to the other replica. */
@@ -36,14 +36,14 @@ export const renderControllerSettings = (env: Environment): Values =>
 
 const givenToController = (env: Environment): GivenSettings => ({
   [ENV.environmentName]: byField('name', env.name),
-  [ENV.controllerPort]: fixed(String(PORTS.controller), FIXED.port),
+  [ENV.controllerPort]: fixedSetting(String(PORTS.controller), FIXED.port),
   [ENV.logLevel]: byField('logLevel', env.logLevel),
-  [ENV.provider]: fixed('kubernetes', 'runners are pods here'),
-  [ENV.dataDir]: fixed('/var/lib/omicron', FIXED.volume),
+  [ENV.provider]: fixedSetting('kubernetes', 'runners are pods here'),
+  [ENV.dataDir]: fixedSetting('/var/lib/omicron', FIXED.volume),
   [ENV.secretStore]: byField('secretStore', env.secretStore),
   [ENV.databaseTls]: byField('database.tls', env.database.tls),
   [ENV.databaseCa]: byField('database.ca', env.database.ca),
-  [ENV.egressUrl]: fixed(EGRESS_URL, FIXED.address),
+  [ENV.egressUrl]: fixedSetting(EGRESS_URL, FIXED.address),
   [ENV.artifactStore]: byField('artifacts.bucket', artifactStoreUrl(env)),
   [ENV.artifactEndpoints]: byField('artifacts.endpoints', artifactEndpoints(env).join(',')),
   // With a role it looks at the bucket, and reads files of it.
@@ -60,12 +60,12 @@ const givenToController = (env: Environment): GivenSettings => ({
   [ENV.keepFiles]: byField('runner.keepFiles', env.runner.keepFiles),
   [ENV.pagesRetentionDays]: byField('limits.pagesRetentionDays', String(env.limits.pagesRetentionDays)),
   [ENV.startSeconds]: preset(START_SECONDS),
-  [ENV.podAddress]: fixed(undefined, FIXED.pod),
-  [ENV.publicUrl]: fixed(undefined, FIXED.pods),
-  [ENV.localRunnerMemoryMb]: fixed(undefined, FIXED.pods),
-  [ENV.kernelUrl]: fixed(undefined, FIXED.pods),
-  [ENV.kernelApiKey]: fixed(undefined, FIXED.pods),
-  [ENV.secretFileKey]: fixed(undefined, 'secretStore of an environment is never a file'),
+  [ENV.podAddress]: fixedSetting(undefined, FIXED.pod),
+  [ENV.publicUrl]: fixedSetting(undefined, FIXED.pods),
+  [ENV.localRunnerMemoryMb]: fixedSetting(undefined, FIXED.pods),
+  [ENV.kernelUrl]: fixedSetting(undefined, FIXED.pods),
+  [ENV.kernelApiKey]: fixedSetting(undefined, FIXED.pods),
+  [ENV.secretFileKey]: fixedSetting(undefined, 'secretStore of an environment is never a file'),
 });
 
 const profileSettings = ({ profiles, artifacts, ...env }: Environment): GivenSettings => ({
@@ -108,9 +108,9 @@ const gatewaySettings = ({ gateway }: Environment): GivenSettings => ({
 export const renderEgressSettings = (env: Environment): Values =>
   resolveSettings(
     {
-      [ENV.controllerUrl]: fixed(`http://${SERVICES.controller}:${PORTS.controller}`, FIXED.address),
-      [ENV.egressPort]: fixed(String(PORTS.egress), FIXED.port),
-      [ENV.egressAdminPort]: fixed(String(PORTS.egressAdmin), FIXED.port),
+      [ENV.controllerUrl]: fixedSetting(`http://${SERVICES.controller}:${PORTS.controller}`, FIXED.address),
+      [ENV.egressPort]: fixedSetting(String(PORTS.egress), FIXED.port),
+      [ENV.egressAdminPort]: fixedSetting(String(PORTS.egressAdmin), FIXED.port),
       [ENV.egressDeniedCidrs]: byField('ownCidrs', env.ownCidrs.join(',')),
       [ENV.egressAllowedCidrs]: byField('privateSites.cidrs', env.privateSites.cidrs.join(',')),
       [ENV.egressGraceSeconds]: preset(EGRESS_GRACE_SECONDS),

@@ -3,7 +3,7 @@ import type { Construct } from 'constructs';
 import { ENV, NAMESPACES, PORTS, SERVICE_ACCOUNTS, SERVICES } from '../../contract/names.ts';
 import type { ConsoleChoices, Environment, FurtherSettings } from '../environment-type.ts';
 import { SECRETS } from '../secrets.ts';
-import { byField, fixed, resolveSettings } from '../settings.ts';
+import { byField, fixedSetting, resolveSettings } from '../settings.ts';
 import { FIXED } from './configuration.ts';
 import { workload } from './deployment.ts';
 import { CONSOLE, meta, portNumber } from './meta.ts';
@@ -16,8 +16,8 @@ export const renderConsoleSettings = (
   resolveSettings(
     {
       [ENV.consoleUrl]: byField('console.url', url),
-      [ENV.consolePort]: fixed(String(PORTS.console), FIXED.port),
-      [ENV.controllerUrl]: fixed(`http://${SERVICES.controller}:${PORTS.controller}`, FIXED.address),
+      [ENV.consolePort]: fixedSetting(String(PORTS.console), FIXED.port),
+      [ENV.controllerUrl]: fixedSetting(`http://${SERVICES.controller}:${PORTS.controller}`, FIXED.address),
       [ENV.consoleEmbedOrigins]: byField('console.embedOrigins', embedOrigins.join(',') || undefined),
       [ENV.consoleOidcIssuer]: byField('console.oidc.issuer', oidc?.issuer),
       [ENV.consoleOidcClientId]: byField('console.oidc.clientId', oidc?.clientId),

@@ -45,7 +45,7 @@ export const EGRESS = { [LABELS.app]: LABELS.egressApp } as const;
 export const CONSOLE = { [LABELS.app]: LABELS.consoleApp } as const;
 export const RUNNER = { [LABELS.app]: LABELS.runnerApp } as const;
 
-export const namespaceNamed = (name: string): k8s.LabelSelector => ({
+export const selectNamespace = (name: string): k8s.LabelSelector => ({
   matchLabels: { 'kubernetes.io/metadata.name': name },
 });
 

@@ -4,7 +4,7 @@ import type { Construct } from 'constructs';
 import { LABELS, NAMESPACES, PORTS } from '../../contract/names.ts';
 import type { Environment } from '../environment-type.ts';
 import { NOT_PUBLIC } from '../ranges.ts';
-import { CONSOLE, CONTROLLER, EGRESS, meta, namespaceNamed, portNumber } from './meta.ts';
+import { CONSOLE, CONTROLLER, EGRESS, meta, portNumber, selectNamespace } from './meta.ts';
 
 type Peer = k8s.NetworkPolicyPeer;
 
@@ -12,20 +12,20 @@ const tcp = (...numbers: readonly number[]): k8s.NetworkPolicyPort[] =>
   numbers.map(number => ({ protocol: 'TCP', port: portNumber(number) }));
 
 const system = (labels: Readonly<Record<string, string>>): Peer => ({
-  namespaceSelector: namespaceNamed(NAMESPACES.system),
+  namespaceSelector: selectNamespace(NAMESPACES.system),
   podSelector: { matchLabels: labels },
 });
 const controller = system(CONTROLLER);
 const egress = system(EGRESS);
 const webConsole = system(CONSOLE);
-const runners: Peer = { namespaceSelector: namespaceNamed(NAMESPACES.runners), podSelector: {} };
+const runners: Peer = { namespaceSelector: selectNamespace(NAMESPACES.runners), podSelector: {} };
 const mcpClients: Peer = {
-  namespaceSelector: namespaceNamed(NAMESPACES.api),
+  namespaceSelector: selectNamespace(NAMESPACES.api),
   podSelector: { matchLabels: { [LABELS.mcpClient]: 'true' } },
 };
 
 const toDns: k8s.NetworkPolicyEgressRule = {
-  to: [{ namespaceSelector: namespaceNamed('kube-system'), podSelector: { matchLabels: { 'k8s-app': 'kube-dns' } } }],
+  to: [{ namespaceSelector: selectNamespace('kube-system'), podSelector: { matchLabels: { 'k8s-app': 'kube-dns' } } }],
   ports: [
     { protocol: 'UDP', port: portNumber(53) },
     { protocol: 'TCP', port: portNumber(53) },
@@ -50,7 +50,7 @@ const isOutsideNotPublic = (cidr: string): boolean => !notPublic.check(cidr.spli
  */
 export function networkPolicies(scope: Construct, env: Environment): void {
   const monitoring = env.monitoringNamespace
-    ? [{ namespaceSelector: namespaceNamed(env.monitoringNamespace), podSelector: {} }]
+    ? [{ namespaceSelector: selectNamespace(env.monitoringNamespace), podSelector: {} }]
     : [];
   const gateway = env.gateway ? [env.gateway.from] : [];
   const people = env.console ? [webConsole] : [];

@@ -2,7 +2,7 @@ import type { k8s } from 'cdk8s-plus-28';
 import { ENV, LABELS, PORTS, RUNNER_COMMAND, SECCOMP_PROFILE } from '../../contract/names.ts';
 import type { Environment } from '../environment-type.ts';
 import { PUBLIC_KEYS } from '../secrets.ts';
-import { byField, fixed, preset, resolveSettings } from '../settings.ts';
+import { byField, fixedSetting, preset, resolveSettings } from '../settings.ts';
 import { artifactStoreUrl, FIXED, IRSA, webIdentitySettings } from './configuration.ts';
 import { containerSecurity, emptyDir, PULL, plainVariables, resources, webIdentityToken } from './container.ts';
 import { portNumber } from './meta.ts';
@@ -38,21 +38,21 @@ const runnerId: k8s.EnvVar = {
 const runnerSettings = (env: Environment) =>
   resolveSettings(
     {
-      [ENV.controllerUrl]: fixed(CONTROLLER_URL, FIXED.address),
-      [ENV.egressUrl]: fixed(EGRESS_URL, FIXED.address),
-      [ENV.outputDir]: fixed(OUTPUT.mountPath, FIXED.volume),
-      [ENV.runnerHost]: fixed('0.0.0.0', 'the Service of a runner reaches its pod by the address of the pod'),
-      [ENV.runnerPort]: fixed(String(PORTS.runner), FIXED.port),
+      [ENV.controllerUrl]: fixedSetting(CONTROLLER_URL, FIXED.address),
+      [ENV.egressUrl]: fixedSetting(EGRESS_URL, FIXED.address),
+      [ENV.outputDir]: fixedSetting(OUTPUT.mountPath, FIXED.volume),
+      [ENV.runnerHost]: fixedSetting('0.0.0.0', 'the Service of a runner reaches its pod by the address of the pod'),
+      [ENV.runnerPort]: fixedSetting(String(PORTS.runner), FIXED.port),
       [ENV.logLevel]: byField('logLevel', env.logLevel),
       [ENV.keepPages]: byField('runner.keepPages', env.runner.keepPages),
       [ENV.insecureLoginOrigins]: byField('runner.insecureLoginOrigins', env.runner.insecureLoginOrigins?.join(',')),
       [ENV.freezeSeconds]: preset(FREEZE_SECONDS),
       [ENV.mcpOrigins]: byField('runner.mcpOrigins', env.runner.mcpOrigins?.join(',')),
-      [ENV.runnerId]: fixed(undefined, FIXED.pod),
-      [ENV.controllerJwks]: fixed(undefined, `the ConfigMap ${PUBLIC_KEYS.name} holds it`),
-      [ENV.chromiumSandbox]: fixed(undefined, 'the sandbox of Chromium is on in every environment'),
-      [ENV.remoteBrowser]: fixed(undefined, 'a pod has its own browser'),
-      [ENV.portFile]: fixed(undefined, FIXED.pods),
+      [ENV.runnerId]: fixedSetting(undefined, FIXED.pod),
+      [ENV.controllerJwks]: fixedSetting(undefined, `the ConfigMap ${PUBLIC_KEYS.name} holds it`),
+      [ENV.chromiumSandbox]: fixedSetting(undefined, 'the sandbox of Chromium is on in every environment'),
+      [ENV.remoteBrowser]: fixedSetting(undefined, 'a pod has its own browser'),
+      [ENV.portFile]: fixedSetting(undefined, FIXED.pods),
     },
     env.settings?.runner,
   );
@@ -61,15 +61,15 @@ const runnerSettings = (env: Environment) =>
 const uploaderSettings = (env: Environment) =>
   resolveSettings(
     {
-      [ENV.controllerUrl]: fixed(CONTROLLER_URL, FIXED.address),
-      [ENV.egressUrl]: fixed(EGRESS_URL, FIXED.address),
-      [ENV.outputDir]: fixed(OUTPUT.mountPath, FIXED.volume),
+      [ENV.controllerUrl]: fixedSetting(CONTROLLER_URL, FIXED.address),
+      [ENV.egressUrl]: fixedSetting(EGRESS_URL, FIXED.address),
+      [ENV.outputDir]: fixedSetting(OUTPUT.mountPath, FIXED.volume),
       [ENV.artifactStore]: byField('artifacts.bucket', artifactStoreUrl(env)),
       [ENV.uploadSeconds]: preset(UPLOAD_SECONDS),
       [ENV.logLevel]: byField('logLevel', env.logLevel),
       [ENV.awsRegion]: byField('artifacts.region', env.artifacts.region),
       ...webIdentitySettings(env.artifacts, true),
-      [ENV.runnerId]: fixed(undefined, FIXED.pod),
+      [ENV.runnerId]: fixedSetting(undefined, FIXED.pod),
     },
     env.settings?.uploader,
   );

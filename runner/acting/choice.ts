@@ -8,7 +8,7 @@ const OPTION_CHARACTERS_MAX = 80;
 export function positionOf(wanted: string, options: readonly FieldOption[]): number | Refusal {
   const found = candidates(wanted.trim(), options);
   const [position] = found;
-  if (position === undefined) return notOffered(`No option is ${quoted(wanted)}.`, offered(options));
+  if (position === undefined) return refuseChoice(`No option is ${quoted(wanted)}.`, offered(options));
   if (found.length > 1)
     return ambiguous(
       wanted,
@@ -21,7 +21,7 @@ export function positionOf(wanted: string, options: readonly FieldOption[]): num
 export function positionAt(position: number, options: readonly FieldOption[]): number | Refusal {
   const option = options[position];
   return option?.isDisabled
-    ? notOffered(`The option ${quoted(option.text || option.value)} is disabled.`, offered(options))
+    ? refuseChoice(`The option ${quoted(option.text || option.value)} is disabled.`, offered(options))
     : position;
 }
 
@@ -67,7 +67,7 @@ function ambiguous(wanted: string, options: readonly FieldOption[]): Refusal {
 }
 
 /** A refusal that names what is offered instead. */
-export const notOffered = (why: string, choices: readonly string[]): Refusal => ({
+export const refuseChoice = (why: string, choices: readonly string[]): Refusal => ({
   code: 'option_not_found',
   why,
   instead:
@@ -78,7 +78,7 @@ export const notOffered = (why: string, choices: readonly string[]): Refusal => 
 
 /** Why a checkbox or a radio button is not switched by this text. */
 export const noSwitch = (text: string, kind: string, choices: readonly string[]): Refusal =>
-  notOffered(`${quoted(text)} is not a choice of this ${kind}.`, choices);
+  refuseChoice(`${quoted(text)} is not a choice of this ${kind}.`, choices);
 
 function quoteChoices(choices: readonly string[]): string {
   const short = choices.filter(({ length }) => length > 0 && length <= OPTION_CHARACTERS_MAX);

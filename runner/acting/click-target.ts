@@ -1,7 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { ElementHandle, Locator, Page } from 'playwright-core';
 import * as z from 'zod';
-import { refused } from '../../contract/tool-failure.ts';
+import { refusalResult } from '../../contract/tool-failure.ts';
 import { within } from '../../time/within.ts';
 import { pageFunction } from '../browser/page-script.ts';
 import { textResult } from '../results/result.ts';
@@ -10,7 +10,7 @@ import { type Aim, aimAt } from './aim.ts';
 import { positionAt } from './choice.ts';
 import { at, drawnBox } from './drawn-box.ts';
 import { clickAt } from './pointer.ts';
-import { existing } from './target.ts';
+import { findExisting } from './target.ts';
 
 /** `timeout` in milliseconds. */
 export type ClickOptions = NonNullable<Parameters<Locator['click']>[0]> & { readonly timeout: number };
@@ -26,7 +26,7 @@ export async function clickTarget(
   page: Page,
   target: string,
   options: ClickOptions & { readonly isDouble?: boolean },
-  find: (page: Page, target: string) => Promise<Locator> = existing,
+  find: (page: Page, target: string) => Promise<Locator> = findExisting,
 ): Promise<CallToolResult | undefined> {
   const [found, drawn, aim] = await Promise.all([find(page, target), drawnBox(page, target), aimAt(page, target)]);
   if (aim?.isOption === true) return chooseOption(found, options.timeout);
@@ -49,7 +49,7 @@ async function chooseOption(option: Locator, timeout: number): Promise<CallToolR
   const element = await option.elementHandle({ timeout });
   const list = offer.parse(await element?.evaluate(OPTION));
   const chosen = positionAt(list.index, list.options);
-  if (typeof chosen === 'object') return refused(chosen);
+  if (typeof chosen === 'object') return refusalResult(chosen);
   await option.locator('xpath=ancestor::select[1]').selectOption({ index: chosen }, { timeout });
   return undefined;
 }

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import type { Refusal } from '../../contract/tool-failure.ts';
-import { noSwitch, notOffered, positionOf, same } from './choice.ts';
+import { noSwitch, positionOf, refuseChoice, same } from './choice.ts';
 import { at, drawnFor } from './drawn-box.ts';
 import { chooseDrawn } from './drawn-list.ts';
 import { type Field, fieldsOf } from './field.ts';
@@ -80,7 +80,7 @@ async function switchTo(page: Page, target: Target, field: Field, text: string):
   if (!isOn && !OFF.test(wanted)) return noSwitch(text, kind, ['true', 'false', ...names]);
   if (kind === 'radio' && !isOn)
     return isChecked
-      ? notOffered('A radio button is not switched off.', ['another radio button of its group'])
+      ? refuseChoice('A radio button is not switched off.', ['another radio button of its group'])
       : 'chosen';
   if (isOn === isChecked) return 'chosen';
   const closed = obstacleOf(field);
@@ -99,7 +99,7 @@ async function chooseRadio(page: Page, target: Target, field: Field, text: strin
   if (typeof position === 'object') return position;
   const element = await pinTarget(page, target);
   const radio = element && (await element.$$(RADIOS))[position];
-  if (radio === undefined) return notOffered('The radio buttons changed meanwhile.', []);
+  if (radio === undefined) return refuseChoice('The radio buttons changed meanwhile.', []);
   const { first } = await fieldsOf(page, radio);
   return first === undefined ? 'chosen' : switchTo(page, radio, first, 'true');
 }

@@ -1,9 +1,9 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { JSHandle, Page } from 'playwright-core';
 import * as z from 'zod';
-import { type Refusal, refused } from '../../contract/tool-failure.ts';
-import { wellFormed } from '../../contract/well-formed.ts';
-import { existing, pinTarget } from '../acting/target.ts';
+import { type Refusal, refusalResult } from '../../contract/tool-failure.ts';
+import { makeWellFormed } from '../../contract/well-formed.ts';
+import { findExisting, pinTarget } from '../acting/target.ts';
 import { pageScript } from '../browser/page-script.ts';
 import { sessionOf } from '../browser/page-session.ts';
 import { withoutMarks } from '../browser/page-text.ts';
@@ -32,7 +32,7 @@ export async function evaluateInDocument(
     target === undefined ? await page.evaluateHandle('document') : await pinTarget(page, target);
   if (subject === undefined) return notOneElement(String(target));
   const closed = await refusal();
-  if (closed !== undefined) return refused(closed);
+  if (closed !== undefined) return refusalResult(closed);
   documents.runsScript(page);
   return answered(await subject.evaluate(target === undefined ? inDocument : onElement, codeOf(form)));
 }
@@ -45,11 +45,11 @@ export async function evaluateOnPage(
   const form = scriptForm(script);
   if ('fault' in form) return noScript(form.fault);
   if (target === undefined) return answered(await inMainWorld(page, form));
-  return answered(await (await existing(page, target)).evaluate(onElement, codeOf(form)));
+  return answered(await (await findExisting(page, target)).evaluate(onElement, codeOf(form)));
 }
 
 const noScript = (fault: string): CallToolResult =>
-  refused({
+  refusalResult({
     code: 'invalid_arguments',
     why: `The script does not parse: ${fault}.`,
     instead: 'Give a function, such as () => document.title, or with a target element => element.textContent.',
@@ -57,7 +57,10 @@ const noScript = (fault: string): CallToolResult =>
 
 const answered = (json: unknown): CallToolResult => ({
   content: [
-    { type: 'text', text: `### Result\n${withoutMarks(typeof json === 'string' ? wellFormed(json) : 'undefined')}` },
+    {
+      type: 'text',
+      text: `### Result\n${withoutMarks(typeof json === 'string' ? makeWellFormed(json) : 'undefined')}`,
+    },
   ],
 });
 

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { OmicronError } from '../../contract/problem.ts';
-import { refused } from '../../contract/tool-failure.ts';
+import { refusalResult } from '../../contract/tool-failure.ts';
 import { streamPlain } from '../files/plain-file.ts';
 import type { KeptFile, LeaseFiles } from '../files/session-files.ts';
-import { failed } from '../results/result.ts';
+import { failureResult } from '../results/result.ts';
 
 /** The lease's files of these names as paths that the browser reads; or the result that says why they are not uploaded. */
 export async function filesToUpload(names: readonly string[], files: LeaseFiles): Promise<string[] | CallToolResult> {
@@ -20,7 +20,7 @@ export async function filesToUpload(names: readonly string[], files: LeaseFiles)
     return await Promise.all(chosen.map(file => placed(file, files.uploadsDir)));
   } catch (error) {
     if (!(error instanceof OmicronError)) throw error;
-    return failed(error.code, error.message);
+    return failureResult(error.code, error.message);
   }
 }
 
@@ -35,7 +35,7 @@ async function placed({ name, path }: KeptFile, folder: string): Promise<string>
 
 /** Names that the agent gave, and those that there are. */
 export const fileNotFound = (names: readonly string[], files: Pick<LeaseFiles, 'list'>): CallToolResult =>
-  refused({
+  refusalResult({
     code: 'file_not_found',
     why: `This session has no file ${names.map(name => `"${name}"`).join(', ')}.`,
     instead: `Its files: ${
@@ -47,7 +47,7 @@ export const fileNotFound = (names: readonly string[], files: Pick<LeaseFiles, '
   });
 
 /** A file that a page with a credential made could carry the credential out. */
-export const FILE_TAINTED = refused({
+export const FILE_TAINTED = refusalResult({
   code: 'file_closed',
   why: 'The file came from a page into which a credential was filled.',
   instead: 'The person can fetch it. Files of the pages after the login can be read.',

@@ -1,6 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { Locator, Page } from 'playwright-core';
-import { refused } from '../../contract/tool-failure.ts';
+import { refusalResult } from '../../contract/tool-failure.ts';
 import { captureVisible, type PictureType } from '../browser/visible-picture.ts';
 import { isWithheld, type Pictures, type Withheld } from '../secrecy/pictures.ts';
 import { type Area, largeArea, noteOn, partsOf } from './picture-parts.ts';
@@ -77,4 +77,4 @@ export async function screenshotPart(page: Page, pictures: Pictures): Promise<Pi
 
 /** The result that says why there is no picture. */
 export const withheldPicture = (withheld: string): CallToolResult =>
-  refused({ code: 'picture_withheld', why: reasonOf(withheld), instead: INSTEAD });
+  refusalResult({ code: 'picture_withheld', why: reasonOf(withheld), instead: INSTEAD });

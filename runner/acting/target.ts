@@ -22,7 +22,7 @@ export function locate(page: Page, target: string): Locator {
 }
 
 /** The element of a target that is there now. Rejects at once where there is none: an action would wait for it. */
-export async function existing(page: Page, target: string): Promise<Locator> {
+export async function findExisting(page: Page, target: string): Promise<Locator> {
   const found = locate(page, target);
   if ((await found.count().catch(error => absent(error, target))) > 0) return found;
   throw new Error(

@@ -56,7 +56,7 @@ const KEYS = new Map([
 ]);
 
 /** The key in Playwright's spelling, its modifiers before it; undefined: no key has this name. */
-export function keyNamed(text: string): string | undefined {
+export function findKey(text: string): string | undefined {
   const named = /^(?:<(.+)>|\{(.+)\}|\[(.+)\]|keys?\.(.+))$/is.exec(text)?.slice(1).find(Boolean) ?? text;
   return combination(named, '+') ?? combination(named, '-');
 }

@@ -89,14 +89,14 @@ function shortJson(json: Record<string, unknown>, tokensMax: number): Record<str
     JSON.parse(JSON.stringify(json), (_key, value) =>
       typeof value === 'string' ? beginning(value, length) : Array.isArray(value) ? value.slice(0, length) : value,
     );
-  return cutTo(largest(JSON.stringify(json).length, length => fits(JSON.stringify(cutTo(length)), tokensMax)));
+  return cutTo(findLargest(JSON.stringify(json).length, length => fits(JSON.stringify(cutTo(length)), tokensMax)));
 }
 
 const fits = (text: string, tokensMax: number): boolean =>
   text.length <= tokensMax * TOKEN_CHARACTERS_MAX && estimateTokens(text) <= tokensMax;
 
 /** The largest number up to `max` that fits; 0 if none does. */
-export function largest(max: number, isFine: (length: number) => boolean): number {
+export function findLargest(max: number, isFine: (length: number) => boolean): number {
   let [fine, tooMuch] = [0, max + 1];
   while (tooMuch - fine > 1) {
     const middle = Math.floor((fine + tooMuch) / 2);

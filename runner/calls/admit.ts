@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { SNAPSHOTS } from '../../contract/assignment.ts';
-import { leaseEnded } from '../../contract/lease-ended.ts';
-import { refused } from '../../contract/tool-failure.ts';
+import { leaseEndedResult } from '../../contract/lease-ended.ts';
+import { refusalResult } from '../../contract/tool-failure.ts';
 import { TOKENS_MAX, TOKENS_MIN } from '../budget/fit.ts';
 import { invalidArguments } from '../results/result.ts';
 import { unknownTool } from '../results/unknown-tool.ts';
@@ -22,7 +22,7 @@ export function admit(
   });
   return async (call, next) => {
     const tool = available.get(call.name);
-    if (lifetime.isOver()) return leaseEnded(null);
+    if (lifetime.isOver()) return leaseEndedResult(null);
     if (tool === undefined)
       return unknownTool(
         call.name,
@@ -39,7 +39,7 @@ export function admit(
   };
 }
 
-export const SESSION_MISMATCH = refused({
+export const SESSION_MISMATCH = refusalResult({
   code: 'session_mismatch',
   why: 'This is the endpoint of another browser session.',
   instead:

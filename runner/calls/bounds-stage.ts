@@ -1,6 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { OmicronError } from '../../contract/problem.ts';
-import { failed, normaliseFailure, timeoutResult } from '../results/result.ts';
+import { failureResult, normaliseFailure, timeoutResult } from '../results/result.ts';
 import { CANCELLED } from './bounds.ts';
 import type { CallLease } from './call-lease.ts';
 import { admittedOf, type Call, type Stage } from './stage.ts';
@@ -26,7 +26,7 @@ async function boundBeside(call: Call, next: () => Promise<CallToolResult>): Pro
   } catch (error) {
     if (call.caller.signal.aborted) return CANCELLED;
     if (late.aborted) return timeoutResult(name, seconds);
-    return failed(
+    return failureResult(
       error instanceof OmicronError ? error.code : 'action_failed',
       error instanceof Error ? error.message : String(error),
     );

@@ -3,23 +3,23 @@ import { SdkError, SdkErrorCode } from '@modelcontextprotocol/client';
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { Page } from 'playwright-core';
 import { actionTimeout, type ToolCode } from '../../contract/tool-codes.ts';
-import { CODE_META, refused } from '../../contract/tool-failure.ts';
+import { CODE_META, refusalResult } from '../../contract/tool-failure.ts';
 import type { RunnerBrowser } from '../browser/browser.ts';
 import { describeDialog, type OpenDialog } from '../browser/dialogs.ts';
 import type { PageGuard } from '../browser/page-guard.ts';
 import { errorLines } from '../browser/page-text.ts';
 import { recoverPages } from '../browser/recover-page.ts';
 import { obstacleIn, refusalIn } from '../results/failure-signs.ts';
-import { failed, failure, textOf, timeoutResult } from '../results/result.ts';
+import { failure, failureResult, textOf, timeoutResult } from '../results/result.ts';
 
-export const CANCELLED = refused({
+export const CANCELLED = refusalResult({
   code: 'call_cancelled',
   why: 'The call was cancelled.',
   instead: 'Look at the page before you repeat it: what it began may have happened.',
 });
 
 const crashed = (why: string | undefined): CallToolResult =>
-  refused({
+  refusalResult({
     code: 'browser_crashed',
     why: `The browser of this lease ${why === undefined ? 'crashed' : `was ended: ${why}`}.`,
     instead: 'Do not retry here: ask for the session again and connect to the new address.',
@@ -37,7 +37,7 @@ const DIALOG_OPEN = {
 
 /** The result of work on a page that a dialog holds. */
 export const dialogOpen = (held: OpenDialog, page: Page): CallToolResult =>
-  refused(
+  refusalResult(
     held.page === page
       ? DIALOG_OPEN
       : { ...DIALOG_OPEN, why: `This tab waits for a dialog. ${describeDialog(held, page.context().pages())}` },
@@ -65,13 +65,13 @@ export function callBounds(browser: RunnerBrowser, guard: PageGuard, isGuarding:
     const timeout = /Timeout (\d+)ms exceeded/.exec(text);
     if (timeout === null) {
       const refusal = text.startsWith('{') ? undefined : refusalIn(text);
-      return refusal === undefined ? withCode(result) : refused(refusal);
+      return refusal === undefined ? withCode(result) : refusalResult(refusal);
     }
     const seconds = Number(timeout[1]) / 1_000;
     const obstacle = obstacleIn(text);
     return obstacle === undefined
       ? timeoutResult(name, seconds, `It was not done within ${seconds} s.`)
-      : failed(actionTimeout(name, seconds), obstacle.why, obstacle.instead);
+      : failureResult(actionTimeout(name, seconds), obstacle.why, obstacle.instead);
   }
   return {
     explained,

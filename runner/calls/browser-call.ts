@@ -1,6 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { Page } from 'playwright-core';
-import { type Refusal, refused } from '../../contract/tool-failure.ts';
+import { type Refusal, refusalResult } from '../../contract/tool-failure.ts';
 import { within } from '../../time/within.ts';
 import { unfitFields } from '../acting/unfit-fields.ts';
 import { refusedUrl } from '../browser/addresses.ts';
@@ -131,9 +131,9 @@ function refusedBefore(
   args: Record<string, unknown>,
 ): CallToolResult | undefined {
   const closed = typeof args.url === 'string' ? refusedUrl(args.url, currentTab(context)?.url()) : undefined;
-  if (closed !== undefined) return refused(closed);
+  if (closed !== undefined) return refusalResult(closed);
   // It would type the value, into a page of any origin.
-  return typedTexts(args).some(connection.isSecretName) ? refused(NAME_MISPLACED) : undefined;
+  return typedTexts(args).some(connection.isSecretName) ? refusalResult(NAME_MISPLACED) : undefined;
 }
 
 const NAME_MISPLACED: Refusal = {

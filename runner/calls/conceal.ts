@@ -1,6 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { CODE_META } from '../../contract/tool-failure.ts';
-import { wellFormed } from '../../contract/well-formed.ts';
+import { makeWellFormed } from '../../contract/well-formed.ts';
 import { withoutMarks, withPlainBreaks } from '../browser/page-text.ts';
 import type { Conceal } from '../budget/cut.ts';
 import { maskFields } from '../secrecy/mask-fields.ts';
@@ -28,7 +28,7 @@ export const conceal =
 
 /** The text of our own tools, JSON, has only a page's marks; that of others has the snapshot's too. */
 const plainText = (text: string): string =>
-  wellFormed(withPlainBreaks(text.startsWith('{') ? withoutMarks(text) : text));
+  makeWellFormed(withPlainBreaks(text.startsWith('{') ? withoutMarks(text) : text));
 
 /** Keeps texts and pictures, and links with names without secrets; anything else that a tool might answer is left out. */
 async function concealResult(result: CallToolResult, conceal: Conceal): Promise<CallToolResult> {

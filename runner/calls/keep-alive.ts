@@ -1,4 +1,4 @@
-import { leaseEnded } from '../../contract/lease-ended.ts';
+import { leaseEndedResult } from '../../contract/lease-ended.ts';
 import type { CallLease } from './call-lease.ts';
 import type { Stage } from './stage.ts';
 
@@ -6,10 +6,10 @@ import type { Stage } from './stage.ts';
 export const keepAlive =
   (lease: Pick<CallLease, 'lifetime' | 'freezer' | 'pages' | 'isHibernated' | 'recordingReady'>): Stage =>
   async (_call, next) => {
-    const finished = callStarted(lease);
+    const finished = beginActivity(lease);
     const callEnded = lease.pages.callStarted();
     try {
-      if (await lease.isHibernated()) return leaseEnded('hibernated');
+      if (await lease.isHibernated()) return leaseEndedResult('hibernated');
       await lease.recordingReady;
       return await next();
     } finally {
@@ -19,7 +19,7 @@ export const keepAlive =
   };
 
 /** Counts a call as activity, and thaws the browser, until the function that it returns is called. */
-export function callStarted({ lifetime, freezer }: Pick<CallLease, 'lifetime' | 'freezer'>): () => void {
+export function beginActivity({ lifetime, freezer }: Pick<CallLease, 'lifetime' | 'freezer'>): () => void {
   const finished = lifetime.callStarted();
   const unused = freezer.use();
   return () => {

@@ -1,5 +1,5 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import { CODE_META, refused } from '../../contract/tool-failure.ts';
+import { CODE_META, refusalResult } from '../../contract/tool-failure.ts';
 import { describeDialog } from '../browser/dialogs.ts';
 import { oneLine } from '../browser/page-text.ts';
 import { refusedOnTheWayOut, refusedPage } from '../browser/refused-on-the-way-out.ts';
@@ -38,7 +38,7 @@ export function notes(lease: NotesLease): Stage {
     const answer = await next();
     const tab = tool.usesPage ? currentTab(context) : undefined;
     const refusal = tab && mayLead(call, answer) ? documents.of(tab, startMs) : undefined;
-    const result = refusal === undefined ? answer : refused(refusedPage(refusal));
+    const result = refusal === undefined ? answer : refusalResult(refusedPage(refusal));
     const before = await notesOfPage(tool, result, lease);
     const { notes: downloaded, links } = arrivals.take();
     const failed = tool.usesPage ? failures.take() : [];

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core';
-import { refused } from '../../contract/tool-failure.ts';
+import { refusalResult } from '../../contract/tool-failure.ts';
 import type { CallLease } from './call-lease.ts';
 import { admittedOf, type Call, type Stage } from './stage.ts';
 
@@ -13,7 +13,7 @@ export function policy(lease: Pick<CallLease, 'policy' | 'browser'>): Stage {
     const verdict = lease.policy.decide(call.name, await decisiveArguments(call, lease.browser), untrusted);
     if (verdict.action === 'block') {
       call.verdict = verdict;
-      return refused({
+      return refusalResult({
         code: 'policy_blocked',
         why: verdict.reason,
         instead: 'Do not repeat this call: find another way, or ask the person.',

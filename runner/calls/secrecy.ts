@@ -1,4 +1,4 @@
-import { type Refusal, refused } from '../../contract/tool-failure.ts';
+import { type Refusal, refusalResult } from '../../contract/tool-failure.ts';
 import type { CallLease } from './call-lease.ts';
 import { admittedOf, type Stage } from './stage.ts';
 
@@ -24,10 +24,10 @@ export const secrecy =
       });
     const asked = await ask();
     const [before] = found;
-    if (before !== undefined) return refused(before);
+    if (before !== undefined) return refusalResult(before);
     if (asked.isError) return asked;
     const result = await next();
     if (definition.effect !== 'fills') await ask();
     const [came] = found;
-    return came === undefined ? result : refused({ ...came, why: `${came.why} ${CAME_MEANWHILE}` });
+    return came === undefined ? result : refusalResult({ ...came, why: `${came.why} ${CAME_MEANWHILE}` });
   };

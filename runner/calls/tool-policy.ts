@@ -1,5 +1,5 @@
 import type { EffectivePolicy } from '../../contract/policy/document.ts';
-import { decideToolCall, neverAllowed, type ToolVerdict } from '../../contract/policy/tools.ts';
+import { decideToolCall, isNeverAllowed, type ToolVerdict } from '../../contract/policy/tools.ts';
 
 /** The policy of one lease, kept up to date while the lease lives (A6). */
 export interface ToolPolicy {
@@ -27,7 +27,7 @@ export function toolPolicy({ policy, sessionId, fetch, onChange, warn }: ToolPol
     current: () => current,
     decide: (tool, args, untrusted) =>
       decideToolCall(current.layers, { tool, arguments: args, sessionId }, { untrusted }),
-    lists: tool => !neverAllowed(current.layers, tool),
+    lists: tool => !isNeverAllowed(current.layers, tool),
     seen(version) {
       if (version === current.version || fetching) return;
       fetching = true;

@@ -1,5 +1,5 @@
-import { leaseEnded } from '../../contract/lease-ended.ts';
-import { refused } from '../../contract/tool-failure.ts';
+import { leaseEndedResult } from '../../contract/lease-ended.ts';
+import { refusalResult } from '../../contract/tool-failure.ts';
 import { controlledTurn } from '../live/controlled-turn.ts';
 import { withNotes } from '../results/result.ts';
 import { currentTab } from '../upstream/tabs.ts';
@@ -24,14 +24,14 @@ export function turn({
     admittedOf(call).tool.usesPage
       ? run(call.caller.signal, async () => {
           // The lease may have ended while the call waited.
-          const result = lifetime.isOver() ? leaseEnded(null) : await next();
+          const result = lifetime.isOver() ? leaseEndedResult(null) : await next();
           live.agentActed(call.name, currentTab(browser.parts.context));
           return result;
         })
       : next();
 }
 
-const PERSON_HAS_CONTROL = refused({
+const PERSON_HAS_CONTROL = refusalResult({
   code: 'person_has_control',
   why: 'A person controls the browser; the call was not carried out.',
   instead: 'Try again after they give it back.',

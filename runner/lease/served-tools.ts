@@ -5,7 +5,7 @@ import { APP_RESOURCE, APP_URI, appContents, isAppTool, withApp } from '../../co
 import { SESSION_MISMATCH } from '../calls/admit.ts';
 import type { Caller } from '../calls/caller.ts';
 import { UNTRUSTED } from '../calls/conceal.ts';
-import { callStarted } from '../calls/keep-alive.ts';
+import { beginActivity } from '../calls/keep-alive.ts';
 import { listTools } from '../calls/lease-tools.ts';
 import { runStages } from '../calls/stage.ts';
 import { appCalls } from '../live/app-calls.ts';
@@ -73,7 +73,7 @@ async function readFileResource(
   { traceparent }: Pick<Caller, 'traceparent'>,
 ): Promise<ReadResourceResult> {
   if (lifetime.isOver()) throw new ResourceNotFoundError(uri, 'The lease has ended.');
-  const finished = callStarted({ lifetime, freezer });
+  const finished = beginActivity({ lifetime, freezer });
   const startMs = clock.nowMs();
   let outcome = 'error';
   try {

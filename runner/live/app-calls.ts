@@ -2,7 +2,7 @@ import type { CallToolResult } from '@modelcontextprotocol/server';
 import * as z from 'zod';
 import { APP_TOOLS } from '../../contract/app-names.ts';
 import type { LiveSocketAnswer } from '../../contract/live-exchange.ts';
-import { refused, toolFailure } from '../../contract/tool-failure.ts';
+import { refusalResult, toolFailure } from '../../contract/tool-failure.ts';
 import { type UserActionAnswer, userActionAnswer } from '../../contract/user-action.ts';
 import type { Exchanges } from './exchanges.ts';
 import type { LiveView } from './live-view.ts';
@@ -52,12 +52,12 @@ const structuredAnswer = (structuredContent: Record<string, unknown>): CallToolR
   structuredContent,
 });
 
-const FULL = refused({
+const FULL = refusalResult({
   code: 'capacity_exceeded',
   why: 'The browser has as many viewers as it may have.',
   instead: 'Close another view of it.',
 });
-const UNKNOWN_VIEWER = refused({
+const UNKNOWN_VIEWER = refusalResult({
   code: 'viewer_unknown',
   why: 'This viewer was closed a while ago.',
   instead: 'Begin again without its name.',

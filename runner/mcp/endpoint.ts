@@ -15,7 +15,7 @@ import {
   type Tool,
 } from '@modelcontextprotocol/server';
 import * as z from 'zod';
-import { leaseEnded, takesProblems, whyLeaseEnded } from '../../contract/lease-ended.ts';
+import { leaseEndedResult, takesProblems, whyLeaseEnded } from '../../contract/lease-ended.ts';
 import { declaresApps, namesApps, sessionNameFor, UI_CAPABILITY } from '../../contract/mcp-app.ts';
 import { NO_LINKS_HEADER } from '../../contract/names.ts';
 import { OmicronError } from '../../contract/problem.ts';
@@ -91,7 +91,7 @@ export function mcpEndpoint(served: ServedTools, clock: Clock): McpEndpoint {
     context: ServerContext,
     { cancelled, showsApps }: { cancelled: AbortController; showsApps: boolean },
   ) {
-    if (closed.signal.aborted) return leaseEnded(endReason);
+    if (closed.signal.aborted) return leaseEndedResult(endReason);
     const { mcpReq } = context;
     const elicitation = await elicitationOf(name, args, context);
     const answered = new AbortController();
@@ -108,7 +108,9 @@ export function mcpEndpoint(served: ServedTools, clock: Clock): McpEndpoint {
       const signal = endsLease ? cancelled.signal : AbortSignal.any([cancelled.signal, closed.signal]);
       const caller = { signal, traceparent: _meta?.traceparent, showsApps, elicitation };
       const result = await served.call(name, args, caller);
-      return closed.signal.aborted && !endsLease ? leaseEnded(endReason) : ((await elicitation?.required()) ?? result);
+      return closed.signal.aborted && !endsLease
+        ? leaseEndedResult(endReason)
+        : ((await elicitation?.required()) ?? result);
     } finally {
       answered.abort();
       mcpReq.signal.removeEventListener('abort', onGone);

@@ -1,7 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { Page } from 'playwright-core';
 import { actionTimeout, type ToolCode } from '../../contract/tool-codes.ts';
-import { refused, toolFailure } from '../../contract/tool-failure.ts';
+import { refusalResult, toolFailure } from '../../contract/tool-failure.ts';
 
 /** S2: every result of a custom tool has one shape. */
 export async function pageResult(
@@ -33,15 +33,15 @@ export const textOf = ({ content }: Pick<CallToolResult, 'content'>): string =>
   content.map(part => (part.type === 'text' ? part.text : '')).join('\n');
 
 /** A failure with a stable code, a sentence, and what may help. */
-export const failed: (code: ToolCode, message: string, ...hints: string[]) => CallToolResult = toolFailure;
+export const failureResult: (code: ToolCode, message: string, ...hints: string[]) => CallToolResult = toolFailure;
 
 /** Arguments that a tool does not take; `why` says what is wrong with which. */
 export const invalidArguments = (why: string): CallToolResult =>
-  refused({ code: 'invalid_arguments', why, instead: 'tools/list has the schema of each tool.' });
+  refusalResult({ code: 'invalid_arguments', why, instead: 'tools/list has the schema of each tool.' });
 
 /** A target that names no element, or several; `count` where it is known. */
 export const notOneElement = (target: string, count?: number): CallToolResult =>
-  refused({
+  refusalResult({
     code: 'element_not_found',
     why: `"${target}" ${NAMED(count)}.`,
     instead: 'Take a snapshot and use the ref of the element.',
@@ -54,7 +54,11 @@ const NAMED = (count: number | undefined): string => {
 
 /** A call that took longer than it may; what is known beside. */
 export const timeoutResult = (tool: string, seconds: number, ...known: string[]): CallToolResult =>
-  failed(actionTimeout(tool, seconds), known.join(' '), 'The page may still be loading: wait, then look at it again.');
+  failureResult(
+    actionTimeout(tool, seconds),
+    known.join(' '),
+    'The page may still be loading: wait, then look at it again.',
+  );
 
 /** A failure that Playwright threw, in the same shape. */
 export function normaliseFailure(result: CallToolResult): CallToolResult {
@@ -63,7 +67,7 @@ export function normaliseFailure(result: CallToolResult): CallToolResult {
   if (!result.isError || first.startsWith('{')) return result;
   // Playwright's messages end in a call log for developers.
   const message = texts.join(' ').split('\nCall log')[0] ?? '';
-  return failed('action_failed', message);
+  return failureResult('action_failed', message);
 }
 
 /** How the texts of custom tools begin. */
@@ -90,6 +94,6 @@ export function addStructure(result: CallToolResult): CallToolResult {
   try {
     return { ...result, structuredContent: JSON.parse(text) };
   } catch {
-    return failed('result_withheld', 'The result held a secret across its fields, and is not shown.');
+    return failureResult('result_withheld', 'The result held a secret across its fields, and is not shown.');
   }
 }

@@ -1,5 +1,5 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import { failed } from './result.ts';
+import { failureResult } from './result.ts';
 
 const NAMES_SUGGESTED_MAX = 3;
 
@@ -13,7 +13,7 @@ export function unknownTool(name: string, available: readonly string[]): CallToo
     .slice(0, NAMES_SUGGESTED_MAX)
     .map(({ each }) => each);
   const hints = near.length === 0 ? [] : [`Did you mean ${near.join(', ')}?`];
-  return failed(
+  return failureResult(
     'unknown_tool',
     `The tool "${name}" is not available.`,
     ...hints,

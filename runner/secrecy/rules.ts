@@ -1,6 +1,6 @@
 import type { Page, Request } from 'playwright-core';
 import type { Refusal } from '../../contract/tool-failure.ts';
-import { keyNamed } from '../browser/key-names.ts';
+import { findKey } from '../browser/key-names.ts';
 import type { BeforeFill } from './before-fill.ts';
 import type { Documents } from './documents.ts';
 import type { FilledFields } from './filled-fields.ts';
@@ -104,7 +104,7 @@ export function secrecyRules({ documents, fields, before, choosesAnew, requestAt
 const NO_RULES: ToolRules = {};
 
 /** The key that is pressed, whatever spelling the agent chose. */
-const pressed = (key: unknown): string => keyNamed(String(key)) ?? String(key);
+const pressed = (key: unknown): string => findKey(String(key)) ?? String(key);
 
 const SENT_BEFORE = closedSecret(
   'This request was sent by a page that may have held a password or a code: its headers and bodies are closed.',

@@ -1,6 +1,6 @@
 import { beginning } from '../../contract/well-formed.ts';
 import { estimateTokens } from '../budget/estimate.ts';
-import { largest, TOKENS_DEFAULT } from '../budget/fit.ts';
+import { findLargest, TOKENS_DEFAULT } from '../budget/fit.ts';
 import { cutLines, indentOf, joinLines, type Line, skimLines, tokensIn } from './cut-lines.ts';
 import { type Outline, sizeOf } from './outline.ts';
 import { proseOf } from './prose.ts';
@@ -63,7 +63,7 @@ export function layout(outline: readonly Outline[], options: LayoutOptions): str
   const isSearched = tokensMax > TOKENS_DEFAULT ? undefined : isLonger(SEARCHED_SHARE * tokensMax);
   const write = (caps: Caps, stopsAt?: number) => writeLines(outline, { caps, depth, isNumbered, isSearched, stopsAt });
   // Rows are left out first, of the longest runs of them, then texts, then ways to go on.
-  const cap = largest(CAP_MAX, rows => tokensIn(write(capsOf(rows), tokensMax), tokensMax) <= tokensMax);
+  const cap = findLargest(CAP_MAX, rows => tokensIn(write(capsOf(rows), tokensMax), tokensMax) <= tokensMax);
   if (cap >= SEARCHED) return joinLines(write(capsOf(cap)));
   for (const caps of SKIMMED) {
     const text = skimLines(write(caps), tokensMax, isNumbered);

@@ -1,12 +1,12 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { Locator, Page } from 'playwright-core';
 import * as z from 'zod';
-import { refused } from '../../contract/tool-failure.ts';
+import { refusalResult } from '../../contract/tool-failure.ts';
 import type { Point } from '../acting/aim.ts';
 import { type DropPlace, dropPoint, PLACES } from '../acting/drop-place.ts';
 import { dragAlong } from '../acting/pointer.ts';
 import { selectWords } from '../acting/select-words.ts';
-import { existing } from '../acting/target.ts';
+import { findExisting } from '../acting/target.ts';
 import { textResult } from '../results/result.ts';
 import { defineTool } from './define-tool.ts';
 import { ACTION, ANSWERS, onPage } from './playwright-form.ts';
@@ -34,9 +34,9 @@ export const drag = defineTool({
         words: z.string().min(1).optional(),
       },
       async (page, { startTarget, endTarget, place, words }, signal) => {
-        const start = await existing(page, startTarget);
+        const start = await findExisting(page, startTarget);
         if (words !== undefined) return select(page, start, words);
-        await dragOnto(page, start, await existing(page, endTarget), place, signal);
+        await dragOnto(page, start, await findExisting(page, endTarget), place, signal);
         return undefined;
       },
     ),
@@ -66,7 +66,7 @@ async function pointOf(element: Locator): Promise<Point> {
 async function select(page: Page, element: Locator, words: string): Promise<CallToolResult> {
   const selected = await selectWords(page, element, words, ACTION.timeout);
   return selected === undefined
-    ? refused({
+    ? refusalResult({
         code: 'element_not_found',
         why: `The element does not show the words ${JSON.stringify(words)}.`,
         instead: 'Give the words as the snapshot has them, and the ref of what shows them.',

@@ -1,6 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import * as z from 'zod';
-import { refused } from '../../contract/tool-failure.ts';
+import { refusalResult } from '../../contract/tool-failure.ts';
 import { FILE_TAINTED, fileNotFound } from '../acting/files-to-upload.ts';
 import { isPdf, PDF_SIGN, readPdf } from '../files/pdf-text.ts';
 import { readRange } from '../files/plain-file.ts';
@@ -71,14 +71,14 @@ async function longText(file: KeptFile, about: Record<string, unknown>, offset: 
   return successResult({ ...about, content, ...(nextOffset < file.bytes ? { nextOffset } : {}) });
 }
 
-const BYTES_CLOSED = refused({
+const BYTES_CLOSED = refusalResult({
   code: 'file_closed',
   why: 'A credential was filled in: bytes that are no text could hold it.',
   instead: 'Text and PDF can be read; the person can fetch the file.',
 });
 
 const notReadable = ({ name, mime_type }: KeptFile): CallToolResult =>
-  refused({
+  refusalResult({
     code: 'file_not_readable',
     why: `"${name}" (${mime_type}) is no text, PDF or short picture.`,
     instead: 'The person can fetch the file; browser_file_upload can send it to a page.',

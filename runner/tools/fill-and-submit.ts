@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import * as z from 'zod';
-import { refused } from '../../contract/tool-failure.ts';
+import { refusalResult } from '../../contract/tool-failure.ts';
 import { actor, pinTarget, safeTarget, type Target } from '../acting/target.ts';
 import { unfitFields } from '../acting/unfit-fields.ts';
 import { notOneElement, pageResult } from '../results/result.ts';
@@ -34,7 +34,7 @@ export const fillAndSubmit = defineTool({
     async run({ fields, submitSelector }, { page, settled, lease, signal }) {
       const { credentials, before } = lease;
       const unknown = fields.map(({ value }) => credentials.refuseUnknown(value)).find(each => each !== undefined);
-      if (unknown !== undefined) return refused(unknown);
+      if (unknown !== undefined) return refusalResult(unknown);
       const fills = fields.some(({ value }) => credentials.isName(value));
       const targets = [
         ...fields.map(({ selector }) => selector),

@@ -1,6 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import * as z from 'zod';
-import { refused } from '../../contract/tool-failure.ts';
+import { refusalResult } from '../../contract/tool-failure.ts';
 import { textResult, withNotes } from '../results/result.ts';
 import { choicesOfFields, fieldsIn } from '../secrecy/rules.ts';
 import { refusedSelector } from '../secrecy/selectors.ts';
@@ -58,7 +58,7 @@ async function fillSecrets(args: Record<string, unknown>, call: BrowserCall): Pr
   const { credentials, before } = call.lease;
   const fields = secretForm.safeParse(args).data?.fields ?? [];
   const unknown = fields.map(({ value }) => credentials.refuseUnknown(value)).find(each => each !== undefined);
-  if (unknown !== undefined) return refused(unknown);
+  if (unknown !== undefined) return refusalResult(unknown);
   const names = fields.map(({ value }) => value).filter(credentials.isName);
   const secrets = credentials.noneFilled() ? [] : await fieldsWithSecrets(fields, call);
   if (names.length + secrets.length === 0) return undefined;
@@ -66,7 +66,7 @@ async function fillSecrets(args: Record<string, unknown>, call: BrowserCall): Pr
   if (stale?.isError) return stale;
   // Once one is filled in, a target must not ask for it.
   const target = fields.map(({ target }) => refusedSelector(target, before)).find(each => each !== undefined);
-  if (target !== undefined) return refused(target);
+  if (target !== undefined) return refusalResult(target);
   for (const each of secretsLast(fields, credentials)) {
     const { target, value: text } = each;
     const isSecret = secrets.includes(each) || credentials.isName(text);
@@ -83,7 +83,7 @@ const refreshPage = (fields: readonly FormField[], call: BrowserCall): Promise<C
   call.onPage(async page => {
     const targets = fields.map(({ target }) => target);
     const refusal = await call.lease.credentials.refresh(page, targets);
-    return refusal === undefined ? { content: [] } : refused(refusal);
+    return refusal === undefined ? { content: [] } : refusalResult(refusal);
   });
 
 /** The fields that hold a secret: to them no text is typed. */

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { actUnlessHindered } from '../acting/act-unless-hindered.ts';
 import { aimAt } from '../acting/aim.ts';
 import { approach } from '../acting/click-target.ts';
-import { existing } from '../acting/target.ts';
+import { findExisting } from '../acting/target.ts';
 import { defineTool } from './define-tool.ts';
 import { ACTION, ANSWERS, onPage } from './playwright-form.ts';
 
@@ -21,7 +21,7 @@ export const hover = defineTool({
     settles: ANSWERS,
     snapshotAfter: true,
     run: onPage({ target: z.string() }, async (page, { target }) => {
-      const [element, aim] = await Promise.all([existing(page, target), aimAt(page, target)]);
+      const [element, aim] = await Promise.all([findExisting(page, target), aimAt(page, target)]);
       await Promise.all([
         approach(page, aim),
         actUnlessHindered(timeout => element.hover({ timeout, force: aim?.isThrough === true }), ACTION.timeout),

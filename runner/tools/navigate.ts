@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { refused } from '../../contract/tool-failure.ts';
+import { refusalResult } from '../../contract/tool-failure.ts';
 import { upstreamTabOf } from '../upstream/upstream-tab.ts';
 import { pageForm } from './custom-form.ts';
 import { defineTool } from './define-tool.ts';
@@ -25,7 +25,7 @@ export const navigate = defineTool({
       onPage({ url: z.string() }, async (page, { url }, signal) => {
         upstreamTabOf(page)._clearCollectedArtifacts();
         const gone = await goSignedIn(page, url, call.lease, signal);
-        return 'code' in gone ? refused(gone) : undefined;
+        return 'code' in gone ? refusalResult(gone) : undefined;
       })(args, call),
   },
   custom: pageForm({

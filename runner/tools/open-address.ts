@@ -1,5 +1,5 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import { refused } from '../../contract/tool-failure.ts';
+import { refusalResult } from '../../contract/tool-failure.ts';
 import { screenshotPart } from '../acting/screenshot.ts';
 import { refusedUrl } from '../browser/addresses.ts';
 import { pageResult, withNotes } from '../results/result.ts';
@@ -13,9 +13,9 @@ export async function openAddress(
   fields: Record<string, unknown> = {},
 ): Promise<CallToolResult> {
   const closed = refusedUrl(address, page.url());
-  if (closed !== undefined) return refused(closed);
+  if (closed !== undefined) return refusalResult(closed);
   const gone = await settled(page, () => goSignedIn(page, address, lease, signal), { firstMs: 0 });
-  if ('code' in gone) return refused(gone);
+  if ('code' in gone) return refusalResult(gone);
   const { response } = gone;
   const isError = response !== undefined && response.status() >= 400;
   return pageResult(page, fields, isError ? [`The site answered ${response.status()} ${response.statusText()}.`] : []);

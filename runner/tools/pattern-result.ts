@@ -1,5 +1,5 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import { refused } from '../../contract/tool-failure.ts';
+import { refusalResult } from '../../contract/tool-failure.ts';
 import { TextTimeout } from '../text-thread/text-thread.ts';
 
 /** Why an argument is taken for no pattern. */
@@ -11,7 +11,7 @@ export async function patternResult(search: () => Promise<CallToolResult>): Prom
     return await search();
   } catch (error) {
     if (!(error instanceof TextTimeout)) throw error;
-    return refused({
+    return refusalResult({
       code: 'pattern_too_slow',
       why: `The pattern had not searched the text after ${error.seconds} s, and was given up.`,
       instead: 'Give a pattern without repeats inside repeats, or a plain text.',

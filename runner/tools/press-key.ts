@@ -1,7 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import * as z from 'zod';
-import { refused } from '../../contract/tool-failure.ts';
-import { keyNamed } from '../browser/key-names.ts';
+import { refusalResult } from '../../contract/tool-failure.ts';
+import { findKey } from '../browser/key-names.ts';
 import { FIRST_CHANGE_MS } from '../settle/settle.ts';
 import { defineTool } from './define-tool.ts';
 import { onPage } from './playwright-form.ts';
@@ -22,7 +22,7 @@ export const pressKey = defineTool({
     snapshotAfter: true,
     namesUnfitFields: true,
     run: onPage({ key: z.string() }, async (page, { key }) => {
-      const named = keyNamed(key);
+      const named = findKey(key);
       if (named === undefined) return noKey(key);
       // A character that no key of the keyboard has is typed as a text.
       await ([...named].length === 1 ? page.keyboard.type(named) : page.keyboard.press(named));
@@ -32,7 +32,7 @@ export const pressKey = defineTool({
 });
 
 const noKey = (key: string): CallToolResult =>
-  refused({
+  refusalResult({
     code: 'invalid_arguments',
     why: `No key is called ${JSON.stringify(key.slice(0, NAME_CHARACTERS_MAX))}.`,
     instead:

@@ -2,7 +2,7 @@ import type { CallToolResult } from '@modelcontextprotocol/server';
 import { OmicronError } from '../../contract/problem.ts';
 import type { Profile, ProfileChoice } from '../../contract/profile.ts';
 import type { ControllerClient } from '../reporting/controller-client.ts';
-import { failed } from '../results/result.ts';
+import { failureResult } from '../results/result.ts';
 
 /** The profiles that the tools of one lease reach: those of its user, and of no other. Rejects with OmicronErrors. */
 export interface ProfileAccess {
@@ -38,7 +38,7 @@ export async function answerRefusals(work: () => Promise<CallToolResult>): Promi
   try {
     return await work();
   } catch (error) {
-    if (error instanceof OmicronError) return failed(error.code, error.message);
+    if (error instanceof OmicronError) return failureResult(error.code, error.message);
     throw error;
   }
 }

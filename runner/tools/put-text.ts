@@ -1,6 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { Page } from 'playwright-core';
-import { refused } from '../../contract/tool-failure.ts';
+import { refusalResult } from '../../contract/tool-failure.ts';
 import { type EnterOptions, enterText } from '../acting/enter-text.ts';
 import { fieldsOf } from '../acting/field.ts';
 import { filesToUpload } from '../acting/files-to-upload.ts';
@@ -23,13 +23,13 @@ export async function putText(
 ): Promise<CallToolResult | undefined> {
   if (credentials.isName(text)) {
     const refusal = await credentials.fill(page, selector, text, signal);
-    return refusal && refused(refusal);
+    return refusal && refusalResult(refusal);
   }
   const unknown = credentials.refuseUnknown(text);
-  if (unknown !== undefined) return refused(unknown);
+  if (unknown !== undefined) return refusalResult(unknown);
   const done = await credentials.replace(page, selector, text);
   if (done === 'replaced') return undefined;
-  if (done !== 'not_secret') return refused(done);
+  if (done !== 'not_secret') return refusalResult(done);
   // A page may still draw the field.
   if ((await pinTarget(page, selector)) === undefined) return notOneElement(String(selector));
   return enterOrUpload(page, selector, text, files);
@@ -46,7 +46,7 @@ export async function enterOrUpload(
   const { count, first } = await fieldsOf(page, target);
   if (first === undefined || count > 1) return notOneElement(String(target), count);
   const entered = await enterText(page, target, first, text, options);
-  if (typeof entered === 'object') return refused(entered);
+  if (typeof entered === 'object') return refusalResult(entered);
   if (entered !== 'file') return undefined;
   const paths = await filesToUpload([text], files);
   if (!Array.isArray(paths)) return paths;
@@ -69,5 +69,5 @@ export async function readyForSecrets(
 ): Promise<CallToolResult | undefined> {
   if (!texts.some(credentials.isName)) return undefined;
   const refusal = await credentials.refresh(page, targets);
-  return refusal && refused(refusal);
+  return refusal && refusalResult(refusal);
 }

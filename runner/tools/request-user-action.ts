@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { USER_ACTION_SECONDS } from '../../contract/user-action.ts';
 import { RETRY, waitBackoff } from '../../time/backoff.ts';
 import { worthRetrying } from '../reporting/controller-client.ts';
-import { failed } from '../results/result.ts';
+import { failureResult } from '../results/result.ts';
 import { besideForm } from './custom-form.ts';
 import { defineTool } from './define-tool.ts';
 
@@ -79,14 +79,17 @@ export const requestUserAction = defineTool({
           await clock.sleep(POLL_MS_MIN, signal).catch(() => undefined);
         } catch (error) {
           if (!signal.aborted && !worthRetrying(error))
-            return failed('user_action_failed', error instanceof Error ? error.message : 'The request failed.');
+            return failureResult('user_action_failed', error instanceof Error ? error.message : 'The request failed.');
           await waitBackoff(failures, { ...RETRY, maxMs: 2_000 }, signal, clock).catch(() => undefined);
           failures += 1;
         }
       }
       return cancelled.aborted
-        ? failed('call_cancelled', 'The call was cancelled.')
-        : failed('user_action_failed', 'The controller could not be reached in time; the request has no answer.');
+        ? failureResult('call_cancelled', 'The call was cancelled.')
+        : failureResult(
+            'user_action_failed',
+            'The controller could not be reached in time; the request has no answer.',
+          );
     },
   }),
 });

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import * as z from 'zod';
-import { type Refusal, refused } from '../../contract/tool-failure.ts';
+import { type Refusal, refusalResult } from '../../contract/tool-failure.ts';
 import { chooseOptions, type Entered, enterText } from '../acting/enter-text.ts';
 import { type Field, fieldsOf } from '../acting/field.ts';
 import { notOneElement } from '../results/result.ts';
@@ -26,7 +26,7 @@ export const selectOption = defineTool({
       const { count, first } = await fieldsOf(page, target);
       if (first === undefined || count > 1) return notOneElement(target, count);
       const chosen = await chooseFrom(page, target, first, values);
-      return typeof chosen === 'object' ? refused(chosen) : undefined;
+      return typeof chosen === 'object' ? refusalResult(chosen) : undefined;
     }),
   },
 });

@@ -1,9 +1,9 @@
-import { refused } from '../../contract/tool-failure.ts';
+import { refusalResult } from '../../contract/tool-failure.ts';
 import { addressOf } from '../browser/addresses.ts';
 import { TABS_MAX } from '../browser/page-guard.ts';
 import { defineTool } from './define-tool.ts';
 
-const TABS_FULL = refused({
+const TABS_FULL = refusalResult({
   code: 'tabs_full',
   why: `${TABS_MAX} tabs are open, and a browser here has no more.`,
   instead: 'Close one first, with browser_tabs and the action close.',

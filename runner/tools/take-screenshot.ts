@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { picturesOf, withheldPicture } from '../acting/screenshot.ts';
-import { existing } from '../acting/target.ts';
+import { findExisting } from '../acting/target.ts';
 import { invalidArguments, textResult } from '../results/result.ts';
 import { defineTool } from './define-tool.ts';
 import type { BrowserCall } from './playwright-form.ts';
@@ -39,7 +39,7 @@ function takePicture(args: Record<string, unknown>, { lease: { pictures }, onPag
     if (data === undefined) return invalidArguments(z.prettifyError(error));
     const { type = 'jpeg', fullPage = false, target } = data;
     if (fullPage && target !== undefined) return invalidArguments('fullPage cannot be used with element screenshots.');
-    const of = target === undefined ? {} : { of: await existing(page, target) };
+    const of = target === undefined ? {} : { of: await findExisting(page, target) };
     const taken = await picturesOf(page, pictures, { fullPage, type, ...of });
     if ('withheld' in taken) return withheldPicture(taken.withheld);
     const notes = [...(pictures.isGuarding() ? [HIDDEN] : []), ...(taken.note === undefined ? [] : [taken.note])];

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { beginning, partOf, wellFormed } from '../../contract/well-formed.ts';
+import { beginning, makeWellFormed, partOf } from '../../contract/well-formed.ts';
 import { startOf } from '../../runner/budget/estimate.ts';
 import { findInOutline } from '../../runner/snapshot/find.ts';
 
@@ -16,8 +16,8 @@ test('no cut leaves half of a character', () => {
 
 test('U+FFFD stands for a half that a page wrote, in a text and in JSON', () => {
   const text = 'Half \ud83d here \ude00 😀';
-  expect(wellFormed(text)).toBe('Half \ufffd here \ufffd 😀');
-  expect(JSON.parse(wellFormed(JSON.stringify({ text, code: '\\ud83d', pair: '😀' })))).toEqual({
+  expect(makeWellFormed(text)).toBe('Half \ufffd here \ufffd 😀');
+  expect(JSON.parse(makeWellFormed(JSON.stringify({ text, code: '\\ud83d', pair: '😀' })))).toEqual({
     text: 'Half \ufffd here \ufffd 😀',
     code: '\\ud83d',
     pair: '😀',

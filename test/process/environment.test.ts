@@ -3,7 +3,7 @@ import * as z from 'zod';
 import {
   choice,
   decimal,
-  derived,
+  derivedSetting,
   EnvironmentError,
   httpUrl,
   integer,
@@ -22,7 +22,7 @@ const VARIABLES = {
   url: ['APP_URL', httpUrl().optional()],
   peers: ['APP_PEERS', wordsSchema()],
   secret: ['APP_SECRET', sharedSecret().optional()],
-  key: ['APP_KEY', derived('a JSON document', text => JSON.parse(text)).optional()],
+  key: ['APP_KEY', derivedSetting('a JSON document', text => JSON.parse(text)).optional()],
 } as const;
 const read = (environment: Record<string, unknown>) => parseEnvironment('app', VARIABLES, environment);
 

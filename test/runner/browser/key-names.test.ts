@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { keyNamed } from '../../../runner/browser/key-names.ts';
+import { findKey } from '../../../runner/browser/key-names.ts';
 import { movesClipboard } from '../../../runner/secrecy/keys.ts';
 
 test.each([
@@ -31,12 +31,12 @@ test.each([
   ['hello', undefined],
   ['', undefined],
 ])('%j is the key %j', (text, key) => {
-  expect(keyNamed(text)).toBe(key);
+  expect(findKey(text)).toBe(key);
 });
 
 test.each(['Ctrl+V', 'cmd-c', 'Strg+X', 'shift_left+Insert', 'ctrl + v'])(
   '%s moves the clipboard as it is pressed',
   key => {
-    expect(movesClipboard(keyNamed(key) ?? '')).toBe(true);
+    expect(movesClipboard(findKey(key) ?? '')).toBe(true);
   },
 );

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { challengeNotes } from '../../../../runner/calls/notes/challenge-notes.ts';
-import { failed } from '../../../../runner/results/result.ts';
+import { failureResult } from '../../../../runner/results/result.ts';
 import { fakeTabs } from '../fake-tabs.ts';
 import { text } from '../stage-call.ts';
 
@@ -27,6 +27,6 @@ test('a page that asks for its person has one note for each address', async () =
 
 test('a login that says so itself has no note beside', async () => {
   const { seen, notes } = challenged('code');
-  expect(await notes(failed('captcha_or_mfa', 'The site asks for a code.'))).toEqual([]);
+  expect(await notes(failureResult('captcha_or_mfa', 'The site asks for a code.'))).toEqual([]);
   expect(seen).toEqual([]);
 });
