@@ -8,6 +8,7 @@ import type { ArtifactStore } from './ports/artifacts.ts';
 import type { Database } from './ports/database.ts';
 import type { KeyWrap } from './ports/key-wrap.ts';
 import type { ProfileStore } from './ports/profile-store.ts';
+import type { RemoteBrowsers } from './ports/remote-browsers.ts';
 import type { MakeProvider } from './ports/runners.ts';
 import type { SecretStore } from './ports/secrets.ts';
 import { folderProfileStore } from './profiles/folder-store.ts';
@@ -90,17 +91,20 @@ async function profileStoreAt(url: string, { awsRegion = '', awsS3Endpoint }: Se
   return bucketStore({ bucket: new URL(url).hostname, region: awsRegion, endpoint: awsS3Endpoint });
 }
 
-/** Runners as child processes of this machine, with this environment; their browsers here, or Kernel's. The settings' rules require what that needs. */
+/** The service of browsers elsewhere that a provider uses; undefined: they are on this machine. The settings' rules require what each needs. */
+function remoteBrowsers({ provider, kernelUrl, kernelApiKey = '' }: Settings): RemoteBrowsers | undefined {
+  return provider === 'kernel' ? kernelBrowsers({ url: kernelUrl, apiKey: kernelApiKey }) : undefined;
+}
+
+/** Runners as child processes of this machine, with this environment; their browsers here, or of a service. */
 export const localProvider =
   (settings: Settings, runnerEnv: Readonly<Record<string, string>>): MakeProvider =>
   context =>
     localRunners({
       ...context,
-      ...(settings.provider === 'kernel'
-        ? { remote: kernelBrowsers({ url: settings.kernelUrl, apiKey: settings.kernelApiKey ?? '' }) }
-        : {}),
+      remote: remoteBrowsers(settings),
       // One for each provider: what has no row is removed.
-      root: join(resolve(settings.dataDir), settings.provider === 'kernel' ? 'kernel-runners' : 'runners'),
+      root: join(resolve(settings.dataDir), settings.provider === 'local' ? 'runners' : `${settings.provider}-runners`),
       publicUrl: settings.publicUrl,
       artifactStore: artifactUrl(settings),
       memoryBytesMax: settings.localRunnerMemoryMb * 1024 * 1024,

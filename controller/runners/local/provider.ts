@@ -18,7 +18,7 @@ import { uploads } from './upload.ts';
 
 export interface LocalRunners extends ProviderContext {
   /** The service of their browsers, if they are not on this machine. Another provider, by its name: it needs a `root` of its own. */
-  remote?: RemoteBrowsers;
+  remote?: RemoteBrowsers | undefined;
   /** Folder of runner folders, readable by this user alone. */
   root: string;
   /** Address at which clients reach the controller, and no runner; undefined: they reach the runners on this machine. */
