@@ -25,9 +25,6 @@ import type { Maintenance } from './store/maintenance.ts';
 import type { Pruning } from './store/pruning.ts';
 import { Wake } from './wake.ts';
 
-/** Launches at once where no setting says: pods start on many nodes, processes on this machine. */
-const LAUNCHES_MAX = { kubernetes: 64, local: 8, kernel: 8 } as const;
-
 /** A runner has this long from its launch to become warm; the guard for a whole start is longer (O18). */
 const RUNNER_START_MS = 60_000;
 
@@ -118,7 +115,7 @@ export function loopsOf(parts: LoopParts): Loops {
     fleet,
     provider,
     startMs: RUNNER_START_MS,
-    atOnce: settings.launchesMax ?? LAUNCHES_MAX[settings.provider],
+    atOnce: settings.launchesMax ?? provider.capabilities.launchesAtOnce,
     onRoom: wake.launch.kick,
     onFailure() {
       parts.metrics.runnerFailed();

@@ -33,12 +33,14 @@ export interface ProviderContext {
 
 export type MakeProvider = (context: ProviderContext) => RunnerProvider | Promise<RunnerProvider>;
 
-/** To which demands of a lease the browsers of a provider can be held; a lease that makes another is refused. */
+/** Abilities of a provider. A lease that demands one that it has not is refused. */
 export interface ProviderCapabilities {
   /** Their traffic passes the egress proxy, which holds a policy's rules about sites. */
   readonly holdsSiteRules: boolean;
   /** Their files are on the disk of their runner, which keeps them in profiles of the form `complete`. */
   readonly keepsBrowserFiles: boolean;
+  /** Number of runners that it starts at once, unless a setting has another: pods start on many nodes, processes on one machine. */
+  readonly launchesAtOnce: number;
 }
 
 /**

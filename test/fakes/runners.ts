@@ -84,7 +84,7 @@ export function fakeMachine(): FakeMachine {
     },
     provider: ({ controllerUrl, jwks, onChange }) => ({
       name: 'local',
-      capabilities: { holdsSiteRules: true, keepsBrowserFiles: true },
+      capabilities: { holdsSiteRules: true, keepsBrowserFiles: true, launchesAtOnce: 8 },
       templateDigest: async () => machine.template,
       async create(id) {
         const url = await controllerUrl;

@@ -69,7 +69,7 @@ export function kubernetesRunners(options: KubernetesRunners): WatchingProvider 
 
   return {
     name: 'kubernetes',
-    capabilities: { holdsSiteRules: true, keepsBrowserFiles: true },
+    capabilities: { holdsSiteRules: true, keepsBrowserFiles: true, launchesAtOnce: 64 },
     async start() {
       await Promise.all([pods.start(), templates.start()]);
       ended?.start();

@@ -77,7 +77,7 @@ export function localRunners(options: LocalRunners): RunnerProvider {
 
   return {
     name: remote?.name ?? 'local',
-    capabilities: { holdsSiteRules: remote === undefined, keepsBrowserFiles: remote === undefined },
+    capabilities: { holdsSiteRules: remote === undefined, keepsBrowserFiles: remote === undefined, launchesAtOnce: 8 },
     templateDigest: () => digest,
 
     async create(runnerId) {
