@@ -1,14 +1,6 @@
-import { createRequire } from 'node:module';
 import type { ElementHandle, Locator, Page } from 'playwright-core';
-import * as z from 'zod';
+import { readSelector } from '../browser/playwright-selectors.ts';
 import { type KnownNames, refusedSelector } from '../secrecy/selectors.ts';
-
-/** Playwright MCP reads its targets with this function of the same, pinTarget, bundle. */
-const asSelector = z.custom<(language: 'javascript', text: string, testIdAttribute: string) => string>(
-  value => typeof value === 'function',
-);
-const bundle = z.object({ iso: z.object({ locatorOrSelectorAsSelector: asSelector }) });
-const { iso } = bundle.parse(createRequire(import.meta.url)('playwright-core/lib/coreBundle'));
 
 /** Whether a target is a ref of the last snapshot. */
 export const isRef = (target: string): boolean => /^(f\d+)?e\d+$/.test(target);
@@ -18,7 +10,7 @@ export const isRef = (target: string): boolean => /^(f\d+)?e\d+$/.test(target);
  */
 export function locate(page: Page, target: string): Locator {
   if (isRef(target)) return page.locator(`aria-ref=${target}`);
-  return page.locator(iso.locatorOrSelectorAsSelector('javascript', target, 'data-testid'));
+  return page.locator(readSelector(target));
 }
 
 /** The element of a target that is there now. Rejects at once where there is none: an action would wait for it. */

@@ -1,6 +1,6 @@
-import { createRequire } from 'node:module';
 import * as z from 'zod';
 import type { Refusal } from '../../contract/tool-failure.ts';
+import { parseSelector, readSelector } from '../browser/playwright-selectors.ts';
 import type { BeforeFill } from './before-fill.ts';
 
 /** One compound of a CSS selector: `css` as Playwright rewrites it, and the functions that Playwright evaluates. */
@@ -11,17 +11,6 @@ const compound = z.object({
 const complex = z.object({ simples: z.array(z.object({ selector: compound, combinator: z.string() })) });
 const selectors = z.array(complex);
 const parsed = z.object({ parts: z.array(z.object({ name: z.string(), body: z.unknown() })) });
-
-/** The functions with which Playwright itself, in the same pinned bundle, reads a target. */
-const bundle = z.object({
-  iso: z.object({
-    locatorOrSelectorAsSelector: z.custom<(language: 'javascript', text: string, testIdAttribute: string) => string>(
-      value => typeof value === 'function',
-    ),
-    parseSelector: z.custom<(selector: string) => unknown>(value => typeof value === 'function'),
-  }),
-});
-const { iso } = bundle.parse(createRequire(import.meta.url)('playwright-core/lib/coreBundle'));
 
 const REF = /^(f\d+)?e\d+$/;
 
@@ -52,7 +41,7 @@ type HasName = KnownNames['hasName'];
 function refusedPart(target: string, hasName: HasName): string | undefined {
   let parts: z.infer<typeof parsed>['parts'];
   try {
-    parts = parsed.parse(iso.parseSelector(iso.locatorOrSelectorAsSelector('javascript', target, 'data-testid'))).parts;
+    parts = parsed.parse(parseSelector(readSelector(target))).parts;
   } catch {
     return 'a target that is no valid selector';
   }
