@@ -68,6 +68,9 @@ export const CLIENT_PROBLEMS = {
 /** Every code that an OmicronError may have. */
 export const PROBLEMS = { ...API_PROBLEMS, ...CLIENT_PROBLEMS };
 
+/** The page of all codes, in the repository that a release comes from; the packages' manifests name it too. */
+const ERRORS_PAGE = 'https://github.com/example/omicron-browser/blob/main/docs/reference/errors.md';
+
 export type ApiProblemCode = keyof typeof API_PROBLEMS;
 export type ProblemCode = keyof typeof PROBLEMS;
 
@@ -76,7 +79,7 @@ export const isApiProblem = (code: string): code is ApiProblemCode => Object.has
 /** RFC 9457 document. A 429 has `limit` and `active`. */
 export const problemSchema = z
   .object({
-    type: z.string().describe('URI of the kind of problem; it ends with `code`.'),
+    type: z.url().describe('URL of the page that explains the kind of problem; its fragment is `code`.'),
     title: z.string().describe('Summary of the kind of problem.'),
     status: z.int().describe('HTTP status of the answer.'),
     code: z
@@ -132,7 +135,7 @@ export class OmicronError extends Error {
     const code = isApiProblem(this.code) ? this.code : 'internal_error';
     const { status, title } = API_PROBLEMS[code];
     return {
-      type: `urn:omicron-browser:problem:${code}`,
+      type: `${ERRORS_PAGE}#${code}`,
       title,
       status,
       code,

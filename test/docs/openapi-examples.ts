@@ -8,7 +8,7 @@ const actionId = '9b1f6c7e-6f4d-4a53-8f0d-2c1de8a4f6b2';
 const artifactId = '3d9a5c80-4a7e-4c25-b1a9-f8f0f2d7c6e4';
 const chat = { user_id: 'user-1', conversation_id: 'chat-1' };
 const mcp_url = `http://browser-${runnerId}.browser-runners.svc:8080/mcp`;
-const mcp_headers = { Authorization: 'Bearer eyJhbGciOiJFZERTQSJ9…' };
+const mcp_headers = { Authorization: 'Bearer eyJhbGciOiJFZERTQSJ9.e30.c2ln' };
 const ends = { expires_at: '2026-11-26T10:15:00.000Z', ends_at: '2026-11-26T18:00:00.000Z' };
 
 const session = {
@@ -78,7 +78,7 @@ const state = {
   cookies: [
     {
       name: 'session',
-      value: 'k2v9…',
+      value: 'k2v9',
       domain: 'bakery.example',
       path: '/',
       expires: 1_798_275_120,
@@ -137,13 +137,13 @@ export const EXAMPLES: Readonly<Record<string, object>> = {
   },
   ArtifactUrlRequest: { ttl_seconds: 300 },
   ArtifactUrl: {
-    url: `https://recordings.s3.eu-central-1.amazonaws.com/user-1/${sessionId}/1/video-1.webm?X-Amz-Signature=…`,
+    url: `https://recordings.s3.eu-central-1.amazonaws.com/user-1/${sessionId}/1/video-1.webm?X-Amz-Signature=0f1e2d`,
     expires_at: '2026-11-26T10:25:00.000Z',
   },
   SessionFile: file,
   FileList: { files: [{ ...file, epoch: 1 }] },
   LiveTokenRequest: { role: 'control', viewer: 'Ada' },
-  LiveTokenAnswer: { token: 'eyJhbGciOiJFZERTQSJ9…', role: 'control', epoch: 1, expires_at: ends.expires_at },
+  LiveTokenAnswer: { token: 'eyJhbGciOiJFZERTQSJ9.e30.c2ln', role: 'control', epoch: 1, expires_at: ends.expires_at },
   UserAction: userAction,
   UserActionList: { user_actions: [userAction] },
   PendingUserActionList: { user_actions: [{ ...userAction, ...chat }] },

@@ -10,7 +10,7 @@ export function expectProblem(answer: Answer, code: ProblemCode): void {
   expect(answer.body).toMatchObject({
     code,
     status: PROBLEMS[code].status,
-    type: `urn:omicron-browser:problem:${code}`,
+    type: `https://github.com/example/omicron-browser/blob/main/docs/reference/errors.md#${code}`,
   });
   expect(answer.status).toBe(PROBLEMS[code].status);
   expect(answer.headers.get('content-type')).toContain(PROBLEM_TYPE);

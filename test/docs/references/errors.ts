@@ -8,7 +8,7 @@ type Row = [code: string, problem: { status: number; title: string }];
 
 const rows = (problems: readonly Row[]): string[][] =>
   problems.map(([name, { status, title }]) => [
-    code(name),
+    `<a id="${name}"></a>${code(name)}`, // the address of a problem's `type`
     String(status),
     title,
     PROBLEM_MEANINGS[name as ProblemCode],
@@ -23,7 +23,7 @@ export const errorsPage = (): string =>
     [
       [
         'API and SDKs',
-        'Each is `application/problem+json` with `type`, `title`, `status`, `code` and `detail`; `retry_after_seconds` where a later call may succeed.',
+        'Each is `application/problem+json` with `type`, `title`, `status`, `code` and `detail`; `type` is the address of the code on this page, and `retry_after_seconds` says where a later call may succeed.',
         table(['code', 'status', 'title', 'when, and what to do'], rows(Object.entries(API_PROBLEMS))),
       ],
       [
