@@ -24,7 +24,16 @@ export const rooms = {
   ],
   cli: ['contract', 'http', 'process', 'time', 'client', 'local'],
   infra: ['contract/names'],
-  manifests: ['contract/names'],
+  // settings of an environment are checked as the programs that get them parse them
+  manifests: [
+    'contract/names',
+    'process',
+    'controller/settings',
+    'runner/settings',
+    'runner/uploader/settings',
+    'egress/settings',
+    'console/settings',
+  ],
   policies: ['contract'],
   images: ['contract/names'],
   // builds the wheel with the Python of the tests; the catalogue's entry offers the presets

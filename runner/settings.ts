@@ -74,7 +74,7 @@ export const RUNNER_SETTINGS = {
   ffmpegPath: [ENV.ffmpegPath, z.string().min(1).default('ffmpeg')],
   /** Seconds between saves of a profile in use; 0: only at the end of its lease, and on demand. */
   checkpointSeconds: [ENV.checkpointSeconds, integer(0, 86_400).default(300)],
-  /** Seconds without use after which the browser of a lease is frozen; 0: never. */
+  /** Seconds without use after which the browser of a lease that is not held is frozen; 0: never. The manifests set 30. */
   freezeSeconds: [ENV.freezeSeconds, integer(0, 86_400).default(0)],
   /**
    * MiB that all processes of a browser may take together; by default 2,560, and in a container at most 65 % of its

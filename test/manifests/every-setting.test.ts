@@ -1,24 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { CONSOLE_SETTINGS as CONSOLE } from '../../console/settings.ts';
 import { RUNNER_TEMPLATE } from '../../contract/names.ts';
-import { CONTROLLER_SETTINGS as CONTROLLER } from '../../controller/settings.ts';
-import { EGRESS_SETTINGS as EGRESS } from '../../egress/settings.ts';
+import { PROGRAM_SETTINGS } from '../../manifests/check-settings.ts';
 import type { ConfiguredProgram, Environment, FurtherSettings } from '../../manifests/environment-type.ts';
 import { ENVIRONMENTS } from '../../manifests/environments.ts';
 import { renderObjects } from '../../manifests/render.ts';
 import type { Variables } from '../../process/environment.ts';
-import { RUNNER_SETTINGS as RUNNER } from '../../runner/settings.ts';
-import { SIDECAR as UPLOADER } from '../../runner/uploader/settings.ts';
 
 // Every setting of every program can be set in an environment: by a field, in a Secret, or under `settings`. The exceptions stand here.
-
-const PROGRAMS: Readonly<Record<ConfiguredProgram, Variables>> = {
-  controller: CONTROLLER,
-  egress: EGRESS,
-  console: CONSOLE,
-  runner: RUNNER,
-  uploader: UPLOADER,
-};
 
 /** Settings that no environment has otherwise: what other manifests rely on, and what no pod uses. */
 const FIXED: Readonly<Record<ConfiguredProgram, readonly string[]>> = {
@@ -95,7 +83,7 @@ function refusalOf(program: ConfiguredProgram, name: string): string | undefined
   }
 }
 
-describe.each(Object.entries(PROGRAMS) as [ConfiguredProgram, Variables][])('%s', (program, variables) => {
+describe.each(Object.entries(PROGRAM_SETTINGS) as [ConfiguredProgram, Variables][])('%s', (program, variables) => {
   test.each(Object.values(variables).map(([name, schema]) => ({ name, schema })))('$name', ({ name, schema }) => {
     const refusal = refusalOf(program, name);
     if (FIXED[program].includes(name)) return expect(refusal).toMatch(/^(?!a Secret|set the field)/);

@@ -93,7 +93,7 @@ function defaultValue(schema: z.ZodType): string {
   if (!success) return '**required**';
   if (typeof data === 'boolean') return code(data ? 'on' : 'off');
   if (data === undefined || (Array.isArray(data) && data.length === 0)) return '';
-  return code(String(data));
+  return code(typeof data === 'object' ? JSON.stringify(data) : String(data));
 }
 
 async function section({ title, intro, file, variables }: Program): Promise<string[]> {
