@@ -1,4 +1,4 @@
-import { ENDPOINT_MANAGER, NAMESPACES, PORTS, SERVICE_ACCOUNTS } from '../../contract/names.ts';
+import { ENDPOINT_MANAGER, LABELS, NAMESPACES, PORTS, SERVICE_ACCOUNTS } from '../../contract/names.ts';
 import type { Environment } from '../environment-type.ts';
 import {
   type AdmissionPolicy,
@@ -11,7 +11,17 @@ import {
   shapePolicy,
   volumesPolicy,
 } from './admission-pod.ts';
+import { CONTROLLER as CONTROLLER_PODS } from './meta.ts';
 import { runnerAccount } from './runner-endpoints.ts';
+
+/** Name of the pod whose token was sent: the API server adds it to the tokens that it gives to pods, and checks that the pod exists. */
+const SENDER = "request.userInfo.?extra['authentication.kubernetes.io/pod-name'].orValue([])";
+const labelOf = (object: string, label: string): string => `${object}.metadata.?labels[${cel(label)}].orValue('')`;
+const selectorOf = (label: string): string => `object.spec.?selector[${cel(label)}].orValue('')`;
+const MANAGED_BY = 'endpointslice.kubernetes.io/managed-by';
+const UUID = '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$';
+/** A name ends with the id of its runner: the prefix is a setting. */
+const isNamedFor = (id: string): string => `${id}.matches(${cel(UUID)}) && object.metadata.name.endsWith(${id})`;
 
 const CONTROLLER = `system:serviceaccount:${NAMESPACES.system}:${SERVICE_ACCOUNTS.controller}`;
 
@@ -66,6 +76,26 @@ const newPods = (env: Environment): readonly AdmissionPolicy[] => [
 /** Keep a running pod as it was created, and closed. */
 const runningPods: readonly AdmissionPolicy[] = [
   {
+    // Services select pods by these labels: a pod with those of another runner would answer that one's clients.
+    name: 'runner-pod-label',
+    on: { operations: ['CREATE', 'UPDATE'], resources: ['pods'] },
+    rules: [
+      {
+        must: `request.operation != 'CREATE' || (${isNamedFor(labelOf('object', LABELS.runnerId))})`,
+        else: 'the name of a runner ends with its id',
+      },
+      {
+        must:
+          "request.operation != 'UPDATE' || (" +
+          [LABELS.app, LABELS.runnerId]
+            .map(label => `${labelOf('object', label)} == ${labelOf('oldObject', label)}`)
+            .join(' && ') +
+          ')',
+        else: 'a pod stays the runner that it is',
+      },
+    ],
+  },
+  {
     name: 'runner-pod-image-stays',
     on: { operations: ['UPDATE'], resources: ['pods'] },
     // A pod of an earlier image runs until its lease ends, so the rule is that the image does not change.
@@ -118,6 +148,16 @@ const aroundPods: readonly AdmissionPolicy[] = [
         must: "request.operation != 'UPDATE' || object.spec.?selector.orValue({}) == oldObject.spec.?selector.orValue({})",
         else: 'the name of a runner leads to no other runner',
       },
+      {
+        must:
+          `request.operation != 'CREATE' || (${selectorOf(LABELS.app)} == ${cel(LABELS.runnerApp)} && ` +
+          `object.spec.?selector.orValue({}).size() == 2 && ${isNamedFor(selectorOf(LABELS.runnerId))})`,
+        else: 'a Service leads to the runner whose name it has, by its labels',
+      },
+      {
+        must: `object.spec.?ports.orValue([]).all(p, string(p.?targetPort.orValue(p.port)) == '${PORTS.runner}')`,
+        else: "a Service leads to its runner's one port",
+      },
     ],
   },
   {
@@ -127,10 +167,31 @@ const aroundPods: readonly AdmissionPolicy[] = [
     rules: [
       {
         must:
-          `object.metadata.?labels['endpointslice.kubernetes.io/managed-by'].orValue('') == ${cel(ENDPOINT_MANAGER)} && ` +
+          `${labelOf('object', MANAGED_BY)} == ${cel(ENDPOINT_MANAGER)} && ` +
           `object.endpoints.size() == 1 && object.endpoints[0].addresses.size() == 1 && ` +
           `object.?ports.orValue([]).all(p, p.?port.orValue(0) == ${PORTS.controller})`,
         else: "the controller adds one address to the name of an ended lease, at the controller's port",
+      },
+      { must: `${SENDER}.size() == 1`, else: "the name of an ended lease is kept by the token of a controller's pod" },
+    ],
+  },
+  {
+    // By the label of the policy above: where no controller runs there are no parameters, and Kubernetes' own slices go on.
+    name: 'runner-endpoint-of-sender',
+    on: {
+      group: 'discovery.k8s.io',
+      operations: ['CREATE', 'UPDATE'],
+      resources: ['endpointslices'],
+      labels: { [MANAGED_BY]: ENDPOINT_MANAGER },
+    },
+    unless: { name: 'not-the-controller', expression: `request.userInfo.username != ${cel(CONTROLLER)}` },
+    params: { kind: 'Pod', namespace: NAMESPACES.system, labels: CONTROLLER_PODS },
+    rules: [
+      {
+        must:
+          `${SENDER}.size() == 1 && (params.metadata.name != ${SENDER}[0] || ` +
+          `object.endpoints.all(e, e.addresses.all(a, a == params.?status.podIP.orValue(''))))`,
+        else: 'the name of an ended lease leads to the pod whose token was sent',
       },
     ],
   },

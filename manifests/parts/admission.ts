@@ -27,6 +27,7 @@ export function admission(scope: Construct, env: Environment): void {
       metadata: meta(policy.name, { wave: 'bindings' }),
       spec: {
         policyName: policy.name,
+        ...(policy.params ? { paramRef: paramRef(policy.params) } : {}),
         validationActions: ['Deny', 'Audit'],
         matchResources: { namespaceSelector: selectNamespace(NAMESPACES.runners) },
       },
@@ -34,9 +35,17 @@ export function admission(scope: Construct, env: Environment): void {
   }
 }
 
-const spec = ({ on, unless, variables, rules }: AdmissionPolicy) => ({
+const paramRef = ({ namespace, labels }: NonNullable<AdmissionPolicy['params']>) => ({
+  namespace,
+  selector: { matchLabels: labels },
+  parameterNotFoundAction: 'Deny',
+});
+
+const spec = ({ on, unless, params, variables, rules }: AdmissionPolicy) => ({
   failurePolicy: 'Fail',
+  ...(params ? { paramKind: { apiVersion: 'v1', kind: params.kind } } : {}),
   matchConstraints: {
+    ...(on.labels ? { objectSelector: { matchLabels: on.labels } } : {}),
     resourceRules: [
       {
         apiGroups: [on.group ?? ''],

@@ -1,4 +1,5 @@
 import type { V1Pod, V1PodSpec } from '@kubernetes/client-node';
+import { LABELS } from '../../contract/names.ts';
 
 /** A runner's pod with one thing changed, and the policy that must refuse it. */
 export interface HostilePod {
@@ -24,7 +25,30 @@ const changed =
     return pod;
   };
 
+/** A pod under a name of its own with that label changed, or without it. */
+const labelled =
+  (label: string, value?: string) =>
+  (pod: V1Pod): V1Pod => {
+    const { [label]: _, ...labels } = pod.metadata?.labels ?? {};
+    return {
+      ...pod,
+      metadata: { ...pod.metadata, labels: value === undefined ? labels : { ...labels, [label]: value } },
+    };
+  };
+
 export const HOSTILE_PODS: readonly HostilePod[] = [
+  {
+    what: 'that answers under the name of another runner',
+    policy: 'runner-pod-label',
+    message: 'ends with its id',
+    change: labelled(LABELS.runnerId, '1f0e8f64-3d6e-4f4e-9a55-6f3a4fd1c0aa'),
+  },
+  {
+    what: 'of no runner',
+    policy: 'runner-pod-label',
+    message: 'ends with its id',
+    change: labelled(LABELS.runnerId),
+  },
   {
     what: 'of another image',
     policy: 'runner-pod-image',

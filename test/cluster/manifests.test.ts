@@ -1,7 +1,25 @@
+import { randomUUID } from 'node:crypto';
+import {
+  CoreV1Api,
+  DiscoveryV1Api,
+  type KubeConfig,
+  type V1EndpointSlice,
+  type V1Pod,
+  type V1Service,
+} from '@kubernetes/client-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { kubectl, stream, tryKubectl } from '../../cluster/kubectl.ts';
-import { ENDED, LABELS, NAMESPACES, RUNNER_TEMPLATE, runnerName, SERVICE_ACCOUNTS } from '../../contract/names.ts';
+import {
+  ENDED,
+  LABELS,
+  NAMESPACES,
+  PORTS,
+  RUNNER_TEMPLATE,
+  runnerName,
+  SERVICE_ACCOUNTS,
+} from '../../contract/names.ts';
+import { MERGE_PATCH } from '../../controller/runners/kubernetes/api.ts';
 import { runnerPod, runnerService, tombstoneEndpoint } from '../../controller/runners/kubernetes/objects.ts';
 import { ENVIRONMENTS } from '../../manifests/environments.ts';
 import { CONTROLLER_RIGHTS } from '../../manifests/parts/controller-rights.ts';
@@ -10,7 +28,8 @@ import { eventually } from '../eventually.ts';
 import { pushed } from '../manifests/pushed.ts';
 import { HOSTILE_PODS } from './hostile-pods.ts';
 import { argoCrds, Lent } from './lent.ts';
-import { podsOf } from './pods.ts';
+import { addressOf, podsOf } from './pods.ts';
+import { asController } from './runners-namespace-copy.ts';
 
 const CONTROLLER = `system:serviceaccount:${NAMESPACES.system}:${SERVICE_ACCOUNTS.controller}`;
 const RUNNER_ID = '6f9f4b3e-8f5d-4c07-9d1b-0d9f6f2b7a11';
@@ -19,6 +38,13 @@ const local = [...renderObjects(ENVIRONMENTS.local).values()];
 /** Addresses of the local Service range that nothing has. */
 const FREE = { controller: '10.96.0.200', egress: '10.96.0.201' };
 const cluster = new Lent();
+
+/** "admitted", or the words of the refusal. */
+const answerOf = (call: Promise<unknown>): Promise<string> =>
+  call.then(
+    () => 'admitted',
+    (error: unknown) => String(error),
+  );
 
 /** The pod as the controller makes it, from the template that the API server holds. */
 let pod: ReturnType<typeof runnerPod>;
@@ -194,32 +220,78 @@ describe("the runners' namespace", () => {
       expect(await tryKubectl([...label, '--as', CONTROLLER])).toMatchObject({ ok: true });
     });
 
-    test('its name leads to itself, and once its lease has ended to the controller too: one address, one port', async () => {
-      const patch = (change: object) =>
-        tryKubectl([
-          'patch',
-          ...inRunners,
-          'service',
-          name,
-          '--dry-run=server',
-          '--type=merge',
-          '-p',
-          JSON.stringify(change),
-        ]);
-      expect((await patch({ spec: { selector: { [LABELS.runnerId]: RUNNER_ID } } })).stderr).toContain(
-        "ValidatingAdmissionPolicy 'runner-service-inside'",
-      );
-      expect(await patch({ metadata: { labels: { [LABELS.state]: ENDED } } })).toMatchObject({ ok: true });
-      const slice = tombstoneEndpoint({ metadata: { name, uid: RUNNER_ID } }, '10.0.0.7');
-      expect(await createPod(slice)).toMatchObject({ ok: true });
-      for (const hostile of [
-        { ports: [{ ...slice.ports?.[0], port: 22 }] },
-        { endpoints: [slice.endpoints?.[0], slice.endpoints?.[0]] },
-        { metadata: { ...slice.metadata, labels: { 'kubernetes.io/service-name': name } } },
-      ])
-        expect((await createPod({ ...slice, ...hostile })).stderr).toContain(
-          "ValidatingAdmissionPolicy 'runner-endpoint-of-tombstone'",
+    describe("with the token of a controller's pod", () => {
+      let controller: V1Pod;
+      let holder: KubeConfig;
+      let victim: V1Service;
+      beforeAll(async () => {
+        const selector = `${LABELS.app}=${LABELS.controllerApp}`;
+        const pods = await podsOf(NAMESPACES.system, selector);
+        controller = pods.find(({ status }) => status?.phase === 'Running') ?? {};
+        holder = await asController(controller.metadata?.name);
+        victim = JSON.parse(await kubectl(['get', ...inRunners, 'service', name, '-o', 'json']));
+      });
+      const dryRun = { namespace: NAMESPACES.runners, dryRun: 'All' };
+      const createService = (body: V1Service, config = holder) =>
+        answerOf(config.makeApiClient(CoreV1Api).createNamespacedService({ ...dryRun, body }));
+      const patchService = (body: object) =>
+        answerOf(
+          holder.makeApiClient(CoreV1Api).patchNamespacedService({ ...dryRun, name, body: { ...body } }, MERGE_PATCH),
         );
+      const createSlice = (body: V1EndpointSlice, config = holder) =>
+        answerOf(config.makeApiClient(DiscoveryV1Api).createNamespacedEndpointSlice({ ...dryRun, body }));
+      const INSIDE = "ValidatingAdmissionPolicy 'runner-service-inside'";
+      const TOMBSTONE = "ValidatingAdmissionPolicy 'runner-endpoint-of-"; // whichever is heard first
+
+      test('the name of a runner leads to no other runner, address or port', async () => {
+        const other = randomUUID();
+        const own = runnerService({ metadata: { name: runnerName(other), uid: other } }, other);
+        expect(await createService(own)).toBe('admitted');
+        const { selector: _, ...unselected } = own.spec ?? {};
+        const theirs = victim.spec?.selector ?? {};
+        for (const spec of [
+          unselected,
+          { ...own.spec, selector: theirs },
+          { ...own.spec, selector: { [LABELS.app]: LABELS.runnerApp } },
+          { ...own.spec, selector: { ...own.spec?.selector, [LABELS.state]: 'warm' } },
+          { ...own.spec, selector: { any: 'other' } },
+          { ...own.spec, externalIPs: ['192.0.2.1'] },
+          { ...own.spec, ports: [{ name: 'mcp', port: PORTS.runner, targetPort: 22 }] },
+          { ...unselected, type: 'ExternalName', externalName: 'a.test' },
+        ])
+          expect(await createService({ ...own, spec }), JSON.stringify(spec)).toContain(INSIDE);
+        // The name of a live runner, for what the holder would create once it has deleted the Service.
+        expect(await createService({ ...own, metadata: { ...own.metadata, name } })).toContain(INSIDE);
+        expect(await patchService({ spec: { selector: { [LABELS.runnerId]: other } } })).toContain(INSIDE);
+        expect(await patchService({ spec: { selector: null } })).toContain(INSIDE);
+        expect(await patchService({ spec: { ports: [{ port: PORTS.runner, targetPort: 22 }] } })).toContain(INSIDE);
+        expect(await patchService({ metadata: { labels: { [LABELS.state]: ENDED } } })).toBe('admitted');
+      });
+
+      test('the name of an ended lease leads to that pod at its port, and to no other address', async () => {
+        const own = addressOf(controller);
+        const slice = tombstoneEndpoint({ metadata: { name, uid: RUNNER_ID } }, own);
+        expect(await createSlice(slice)).toBe('admitted');
+        for (const hostile of [
+          tombstoneEndpoint({ metadata: { name, uid: RUNNER_ID } }, '10.0.0.7'),
+          { ...slice, ports: [{ ...slice.ports?.[0], port: 22 }] },
+          { ...slice, endpoints: [own, own].map(address => ({ addresses: [address] })) },
+          { ...slice, endpoints: [{ addresses: [own, '10.0.0.7'] }] },
+          { ...slice, metadata: { ...slice.metadata, labels: { 'kubernetes.io/service-name': name } } },
+        ])
+          expect(await createSlice(hostile), JSON.stringify(hostile)).toContain(TOMBSTONE);
+        // A token of the account that no pod has says nothing about an address.
+        expect(await createSlice(slice, await asController())).toContain(TOMBSTONE);
+      });
+
+      test('a runner stays the one that it is', async () => {
+        const core = holder.makeApiClient(CoreV1Api);
+        const label = (labels: object) =>
+          answerOf(core.patchNamespacedPod({ ...dryRun, name, body: { metadata: { labels } } }, MERGE_PATCH));
+        for (const labels of [{ [LABELS.runnerId]: RUNNER_ID }, { [LABELS.runnerId]: null }, { [LABELS.app]: 'other' }])
+          expect(await label(labels)).toContain("ValidatingAdmissionPolicy 'runner-pod-label'");
+        expect(await label({ [LABELS.state]: 'leased' })).toBe('admitted');
+      });
     });
 
     test("the account that owns leased runners is deleted only where they stay: not Argo CD's way, not kubectl's", async () => {

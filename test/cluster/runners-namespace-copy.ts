@@ -57,9 +57,10 @@ export async function copyRunnersNamespace(
   };
 }
 
-/** The cluster as one of its service accounts sees it: by a token of that account. */
-export async function asAccount(namespace: string, account: string): Promise<KubeConfig> {
-  const token = (await kubectl(['-n', namespace, 'create', 'token', account, '--duration=1h'])).trim();
+/** The cluster as one of its service accounts sees it: by a token of that account, or by the one that a pod of it has. */
+export async function asAccount(namespace: string, account: string, pod?: string): Promise<KubeConfig> {
+  const bound = pod === undefined ? [] : ['--bound-object-kind=Pod', `--bound-object-name=${pod}`];
+  const token = (await kubectl(['-n', namespace, 'create', 'token', account, '--duration=1h', ...bound])).trim();
   const config = new KubeConfig();
   config.loadFromString(await kubectl(['config', 'view', '--raw', '--minify', '--flatten']));
   const cluster = config.getCurrentCluster();
@@ -68,7 +69,8 @@ export async function asAccount(namespace: string, account: string): Promise<Kub
   return config;
 }
 
-export const asController = (): Promise<KubeConfig> => asAccount(NAMESPACES.system, SERVICE_ACCOUNTS.controller);
+export const asController = (pod?: string): Promise<KubeConfig> =>
+  asAccount(NAMESPACES.system, SERVICE_ACCOUNTS.controller, pod);
 
 /** Not a copy of one: those end in the name of the copied namespace. */
 const ofDeployment = (name = ''): boolean => name.startsWith('runner-') && !name.includes('--');
