@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { V1Pod } from '@kubernetes/client-node';
@@ -8,10 +9,10 @@ import type { Lease } from '../../client/lease.ts';
 import { SITES } from '../../cluster/fixtures/objects.ts';
 import { type Ingress, openIngress } from '../../cluster/ingress.ts';
 import { kubectl, tryKubectl } from '../../cluster/kubectl.ts';
-import { LABELS, NAMESPACES } from '../../contract/names.ts';
+import { LABELS, NAMESPACES, PORTS, SERVICES } from '../../contract/names.ts';
 import { connectMcpBrowser } from '../../local/mcp-browser.ts';
 import { eventually } from '../eventually.ts';
-import { lookAt, networkOf, processesOf, procFile, type SeenProcess } from './node.ts';
+import { inNetworkOf, lookAt, networkOf, processesOf, procFile, type SeenProcess } from './node.ts';
 import { containerOf, podsOf, uidOf } from './pods.ts';
 import { probeFrom } from './probe.ts';
 
@@ -107,6 +108,59 @@ describe('[N5] the sandbox of a leased runner', () => {
       expect(await tryKubectl(create, JSON.stringify(copy))).toMatchObject({ ok: true, stderr: '' });
     } finally {
       await kubectl(['delete', 'namespace', RESTRICTED, '--wait=false']);
+    }
+  });
+});
+
+describe('the network of a leased runner', () => {
+  const PAGE = readFileSync(new URL('../egress/talkative-page.html', import.meta.url), 'utf8');
+  /** As long as a browser takes for its background work. */
+  const WATCH_SECONDS = 12;
+  const TABLE = 'inet omicron_quiet';
+  const nft = (network: number, ...args: string[]) => inNetworkOf(network, 'nft', ...args);
+  const service = (name: string) =>
+    kubectl(['-n', NAMESPACES.system, 'get', 'service', name, '-o', 'jsonpath={.spec.clusterIP}']);
+  /** Datagrams that any process of the pod has sent in its life. */
+  async function datagrams(network: number): Promise<number> {
+    const [names = [], values = []] = ((await procFile(network, 'net/snmp')) ?? '')
+      .split('\n')
+      .filter(line => line.startsWith('Udp: '))
+      .map(line => line.split(' '));
+    const v6 = /^Udp6OutDatagrams\s+(\d+)/m.exec((await procFile(network, 'net/snmp6')) ?? '')?.[1];
+    return Number(values[names.indexOf('OutDatagrams')]) + Number(v6 ?? 0);
+  }
+
+  test('no packet leaves it but to its proxy, its controller and its callers, whatever a page tries', async () => {
+    const network = await networkOf(uidOf(pod));
+    const rules = [
+      'oifname "lo" accept',
+      `tcp sport ${PORTS.runner} accept`,
+      `ip daddr ${await service(SERVICES.controller)} tcp dport ${PORTS.controller} accept`,
+      `ip daddr ${await service(SERVICES.egress)} tcp dport ${PORTS.egress} accept`,
+      // The kernel's own.
+      'icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert, nd-router-solicit, mld2-listener-report } accept',
+      'counter name strays',
+    ];
+    const chain = `chain out { type filter hook output priority 0; policy accept; ${rules.join('; ')}; }`;
+    await nft(network, `table ${TABLE} { counter strays { }; ${chain}; }`);
+    const strays = async () =>
+      Number(/packets (\d+)/.exec(await nft(network, 'list', 'counter', ...TABLE.split(' '), 'strays'))?.[1]);
+    try {
+      await using connected = await connectMcpBrowser(lease);
+      await connected.goto(SITES.site);
+      const outcomes = new Map(
+        (await connected.evaluate(`() => { document.open(); document.write(${JSON.stringify(PAGE)}); document.close();
+          return window.outcomes; }`)) as [string, string][],
+      );
+      expect(outcomes.get('WebRTC candidates')).toBe('tried');
+      await connected.call('browser_wait_for', { time: WATCH_SECONDS });
+      expect({ strays: await strays(), datagrams: await datagrams(network) }).toEqual({ strays: 0, datagrams: 0 });
+      // One that is sent is seen.
+      const send = "require('node:dgram').createSocket('udp4').send('a', 5353, '224.0.0.251', () => process.exit())";
+      await inNetworkOf(network, process.execPath, '-e', send);
+      expect({ strays: await strays(), datagrams: await datagrams(network) }).toEqual({ strays: 1, datagrams: 1 });
+    } finally {
+      await nft(network, 'delete', 'table', ...TABLE.split(' '));
     }
   });
 });
