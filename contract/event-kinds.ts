@@ -20,7 +20,7 @@ export const EVENT_KINDS = {
   login: 'A login with a stored credential was tried: `domain`, `status`.',
   'challenge.seen': 'A page showed a CAPTCHA or another check for people: `challenge`, `url`.',
   'user_action.requested': 'The agent asked its user for something: `id`, `reason`.',
-  'user_action.answered': 'The request was answered: `id`, `status`.',
+  'user_action.answered': 'The request was answered: `id`, `status`, and by whom: `viewer`, `identity`.',
 
   // people
   'control.taken':

@@ -37,6 +37,10 @@ export const liveTokenClaims = z.object({
 });
 export type LiveTokenClaims = z.infer<typeof liveTokenClaims>;
 
+/** A person among others, in words of the timeline. A name that a platform vouches for is never taken for an id. */
+export const identityOf = ({ viewer, viewer_id }: Pick<LiveTokenClaims, 'viewer' | 'viewer_id'>): string =>
+  viewer_id === undefined ? `name ${viewer}` : `id ${viewer_id}`;
+
 /** The person in the chat, who watches by an MCP App: the host shows it to no other. */
 export const CHAT_VIEWER = { role: 'control', viewer: 'the person in the chat', viewer_id: 'chat' } as const;
 

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { epoch, sessionId } from './lease-key.ts';
+import { liveTokenRequest } from './live.ts';
 import { httpsOrigin, registrableDomain } from './policy/credential-target.ts';
 import { siteKey } from './secrets.ts';
 
@@ -26,6 +27,17 @@ export function credentialQuestion(site: string, origin: string): { reason: stri
 
 export const userActionStatus = z.enum(['pending', 'done', 'declined', 'expired']);
 
+/** The person who answered, as the platform or the console vouches for them. */
+const answeredBy = z
+  .object({
+    viewer: z.string().describe('Name of the person, as in the live view.'),
+    identity: z
+      .string()
+      .describe('`id` and the `viewer_id`, which no other person has; or `name` and the name, where there was no id.'),
+  })
+  .meta({ id: 'AnsweredBy' });
+export type AnsweredBy = z.infer<typeof answeredBy>;
+
 export const userAction = z
   .object({
     id: z.uuid().describe('Id of the user action.'),
@@ -44,6 +56,11 @@ export const userAction = z
     created_at: z.iso.datetime().describe('Time at which the agent asked.'),
     expires_at: z.iso.datetime().describe('Time after which it cannot be answered any more.'),
     answered_at: z.iso.datetime().nullable().describe('Time of the answer; null: there is none.'),
+    // Controllers of 0.1.0 leave it out.
+    answered_by: answeredBy
+      .nullable()
+      .default(null)
+      .describe('The person who answered; null: none did, or the answer names none.'),
   })
   .meta({ id: 'UserAction' });
 export interface UserAction extends z.infer<typeof userAction> {}
@@ -78,17 +95,28 @@ export const askedUserAction = userAction
   .meta({ id: 'AskedUserAction' });
 export type AskedUserAction = z.infer<typeof askedUserAction>;
 
-/** Body of the person's answer. */
-export const userActionAnswer = z
+/** Body of an answer in the chat, whose person its host knows alone. */
+export const userActionChatAnswer = z
   .strictObject({
     status: z.enum(['done', 'declined']).describe('`done`: the person did it; `declined`: they did not.'),
     note: z.string().max(2_000).optional().describe('Message to the agent; left out: none.'),
+  })
+  .meta({ id: 'UserActionChatAnswer' });
+export type UserActionChatAnswer = z.infer<typeof userActionChatAnswer>;
+
+/** Body of the person's answer. */
+export const userActionAnswer = userActionChatAnswer
+  .extend({
     always: z
       .boolean()
       .optional()
       .describe(
         'With `done`, for a question about a credential: its site is stored with it, and nobody is asked again. Left out: it may be used in this lease.',
       ),
+    viewer: liveTokenRequest.shape.viewer.describe(
+      'Name of the person who answers, written to the timeline; default: the user that the token is limited to.',
+    ),
+    viewer_id: liveTokenRequest.shape.viewer_id.describe('Id of that person, where names are not unique.'),
   })
   .meta({ id: 'UserActionAnswer' });
 export type UserActionAnswer = z.infer<typeof userActionAnswer>;

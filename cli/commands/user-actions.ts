@@ -23,12 +23,13 @@ export function userActionCommands(session: Command, cli: Cli): void {
       ),
     )
     .option('--note <text>', 'message to the agent')
-    .action((id, action, answer, { note }) =>
+    .option('--viewer <name>', 'name of the person who answers, for the timeline')
+    .action((id, action, answer, { note, viewer }) =>
       answerAction(
         cli,
         id,
         action,
-        answer === ALWAYS ? { status: 'done', always: true, note } : { status: answer, note },
+        answer === ALWAYS ? { status: 'done', always: true, note, viewer } : { status: answer, note, viewer },
       ),
     );
 }
@@ -39,8 +40,15 @@ async function listActions(cli: Cli, name: SessionName): Promise<void> {
   const actions = await sessions.listUserActions(session_id);
   cli.out.rows(
     { user_actions: actions },
-    ['ACTION', 'STATUS', 'CREATED', 'EXPIRES', 'REASON'],
-    actions.map(each => [each.id, each.status, each.created_at, each.expires_at, each.reason]),
+    ['ACTION', 'STATUS', 'CREATED', 'EXPIRES', 'ANSWERED BY', 'REASON'],
+    actions.map(each => [
+      each.id,
+      each.status,
+      each.created_at,
+      each.expires_at,
+      each.answered_by?.viewer ?? null,
+      each.reason,
+    ]),
   );
 }
 

@@ -18,7 +18,6 @@ const ROUTES = [
   ['GET', '/browser-sessions/:session_id/artifacts'],
   ['GET', '/browser-sessions/:session_id/artifacts/:artifact_id/content'],
   ['GET', '/browser-sessions/:session_id/user-actions'],
-  ['POST', '/browser-sessions/:session_id/user-actions/:action_id'],
   ['GET', '/user-actions'],
   ['GET', '/users/:user_id/credentials'],
   ['PUT', '/users/:user_id/credentials/:site'],
@@ -43,12 +42,12 @@ const ANSWER_HEADERS = [
 
 /** Passes the calls of the pages on, each with a service token of its own. */
 export function controllerRoutes(app: FastifyInstance, controller: ControllerAccess): void {
-  const pass = async (path: string, request: FastifyRequest, reply: FastifyReply) => {
+  const pass = async (path: string, request: FastifyRequest, reply: FastifyReply, body = request.body) => {
     const query = request.url.indexOf('?');
     const answer = await askController(controller, {
       method: request.method,
       path: `${path}${query === -1 ? '' : request.url.slice(query)}`,
-      body: request.body,
+      body,
       userId: signInOf(request).userId,
       headers: request.headers.range === undefined ? {} : { range: request.headers.range },
     });
@@ -73,6 +72,13 @@ export function controllerRoutes(app: FastifyInstance, controller: ControllerAcc
     route('GET', path);
     for (const method of ['PUT', 'DELETE'] as const) route(method, path, { role: 'admin' });
   }
+  // The person is the one who is signed in, whatever a page says.
+  const answerPath = '/browser-sessions/:session_id/user-actions/:action_id';
+  app.post(`/api${answerPath}`, (request, reply) => {
+    const { id, name } = signInOf(request);
+    const path = `/internal${fillRoute(answerPath, request.params as Record<string, string>)}`;
+    return pass(path, request, reply, { ...(request.body as object), viewer: name, viewer_id: id });
+  });
   app.get('/api/health', (request, reply) => pass('/health', request, reply));
 }
 

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import * as z from 'zod';
-import { CHAT_VIEWER } from '../../contract/live.ts';
+import { CHAT_VIEWER, identityOf } from '../../contract/live.ts';
 import { liveSocketAnswer } from '../../contract/live-exchange.ts';
 import { LIVE_PROTOCOL, liveTokenProtocol } from '../../contract/live-limits.ts';
 import { AUDIENCES } from '../../contract/names.ts';
@@ -8,7 +8,7 @@ import {
   askedUserAction,
   credentialQuestion,
   userAction,
-  userActionAnswer,
+  userActionChatAnswer,
   userActionRequest,
 } from '../../contract/user-action.ts';
 import type { ChangeSignal } from '../lease/changes.ts';
@@ -30,6 +30,9 @@ export interface RunnerRoutes extends RunnerGrantRoutes, RunnerReportRoutes {
   /** Address at which pages in a chat open sockets of live views (`ws:`, `wss:`), `/live` of this service; undefined: nowhere. */
   liveUrl: string | undefined;
 }
+
+const { viewer } = CHAT_VIEWER;
+const inChat = { viewer, identity: identityOf(CHAT_VIEWER) };
 
 /** Routes of runners and their uploaders: what a lease gives, the person who is asked and who watches in the chat, the reports. */
 export const runnerRoutes: FastifyPluginAsyncZod<RunnerRoutes> = async (app, parts) => {
@@ -79,7 +82,7 @@ export const runnerRoutes: FastifyPluginAsyncZod<RunnerRoutes> = async (app, par
         operationId: 'answerUserInChat',
         summary: 'Answers one user action of the lease for the person in its chat; the first answer counts',
         params: z.object({ action_id: z.uuid().describe('Id of the user action.') }),
-        body: userActionAnswer,
+        body: userActionChatAnswer,
         response: { 200: userAction },
       },
     },
@@ -90,7 +93,7 @@ export const runnerRoutes: FastifyPluginAsyncZod<RunnerRoutes> = async (app, par
       // The agent's side has the lease's token too, and must not allow itself a credential.
       const asked = await userActions.find(session.id, action_id);
       if (asked === null || asked.credential !== null) throw userActionNotFound();
-      const action = await userActions.answer(session.id, action_id, status, note ?? null);
+      const action = await userActions.answer(session.id, action_id, status, note ?? null, inChat);
       if (!action) throw userActionNotFound();
       changes.kick();
       return action;

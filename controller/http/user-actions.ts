@@ -1,8 +1,16 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import * as z from 'zod';
 import { sessionId } from '../../contract/lease-key.ts';
+import { identityOf } from '../../contract/live.ts';
 import { OmicronError } from '../../contract/problem.ts';
-import { pendingUserActionList, userAction, userActionAnswer, userActionList } from '../../contract/user-action.ts';
+import {
+  type AnsweredBy,
+  pendingUserActionList,
+  type UserActionAnswer,
+  userAction,
+  userActionAnswer,
+  userActionList,
+} from '../../contract/user-action.ts';
 import type { ChangeSignal } from '../lease/changes.ts';
 import { storeSite } from '../lease/store-site.ts';
 import type { SecretStore } from '../ports/secrets.ts';
@@ -68,7 +76,8 @@ export const userActionRoutes: FastifyPluginAsyncZod<UserActionRoutes> = async (
       if (!asked) throw userActionNotFound();
       if (always && (status !== 'done' || asked.credential === null))
         throw new OmicronError('invalid_request', '"always" answers a question about a credential with "done".');
-      const action = await userActions.answer(session_id, action_id, status, note ?? null);
+      const by = personOf(request.body, request.userId);
+      const action = await userActions.answer(session_id, action_id, status, note ?? null, by);
       if (!action) throw userActionNotFound();
       changes.kick();
       if (always && action.status === 'done' && action.credential !== null) {
@@ -98,3 +107,9 @@ export const pendingUserActionRoutes: FastifyPluginAsyncZod<UserActionRoutes> = 
     async request => ({ user_actions: await parts.userActions.pending(request.userId) }),
   );
 };
+
+/** The person whom the token's holder vouches for. */
+function personOf({ viewer, viewer_id }: UserActionAnswer, userId: string | null): AnsweredBy | null {
+  const name = viewer ?? userId ?? viewer_id;
+  return name === undefined ? null : { viewer: name, identity: identityOf({ viewer: name, viewer_id }) };
+}

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { LeaseKey } from '../../contract/lease-key.ts';
 import {
+  type AnsweredBy,
   type AskedCredential,
   type PendingUserActionList,
   pendingUserActionList,
@@ -22,7 +23,13 @@ export interface UserActions {
   ): Promise<UserAction | null>;
   /** Null: there is no such request. */
   find(sessionId: string, id: string): Promise<UserAction | null>;
-  answer(sessionId: string, id: string, status: 'done' | 'declined', note: string | null): Promise<UserAction | null>;
+  answer(
+    sessionId: string,
+    id: string,
+    status: 'done' | 'declined',
+    note: string | null,
+    by: AnsweredBy | null,
+  ): Promise<UserAction | null>;
   list(sessionId: string): Promise<UserAction[]>;
   /** Actions of all sessions, or of one user's: the oldest 200, oldest first. */
   pending(userId: string | null): Promise<PendingUserActionList['user_actions']>;
@@ -54,8 +61,14 @@ export function sqlUserActions(database: Database): UserActions {
         p_credential: credential === undefined ? null : JSON.stringify(credential),
       }),
     find: (sessionId, id) => one('user_action', { p_session: sessionId, p_id: id }),
-    answer: (sessionId, id, status, note) =>
-      one('answer_user_action', { p_session: sessionId, p_id: id, p_status: status, p_note: note }),
+    answer: (sessionId, id, status, note, by) =>
+      one('answer_user_action', {
+        p_session: sessionId,
+        p_id: id,
+        p_status: status,
+        p_note: note,
+        p_by: by && JSON.stringify(by),
+      }),
     async list(sessionId) {
       const rows = await database.query<{ row: unknown }>(
         `select to_jsonb(omicron.user_action(p_session => session_id, p_id => id)) as row from omicron.user_actions

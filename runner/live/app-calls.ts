@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { APP_TOOLS } from '../../contract/app-names.ts';
 import type { LiveSocketAnswer } from '../../contract/live-exchange.ts';
 import { refusalResult, toolFailure } from '../../contract/tool-failure.ts';
-import { type UserActionAnswer, userActionAnswer } from '../../contract/user-action.ts';
+import { type UserActionChatAnswer, userActionChatAnswer } from '../../contract/user-action.ts';
 import type { Exchanges } from './exchanges.ts';
 import type { LiveView } from './live-view.ts';
 
@@ -19,10 +19,10 @@ export interface AppCallsOptions {
   /** Address at which the page may open one socket; null: nowhere. */
   readonly socket: (signal: AbortSignal) => Promise<LiveSocketAnswer['socket']>;
   /** Answers what the agent asks; the first answer counts. */
-  readonly answer: (id: string, answer: UserActionAnswer, signal: AbortSignal) => Promise<void>;
+  readonly answer: (id: string, answer: UserActionChatAnswer, signal: AbortSignal) => Promise<void>;
 }
 
-const answerArguments = userActionAnswer.extend({ id: z.uuid() });
+const answerArguments = userActionChatAnswer.extend({ id: z.uuid() });
 
 export function appCalls({ live, exchanges, socket, answer }: AppCallsOptions): AppCalls {
   async function run(name: string, args: Record<string, unknown>, signal: AbortSignal): Promise<CallToolResult> {

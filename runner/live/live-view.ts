@@ -1,5 +1,11 @@
 import type { BrowserContext, Page } from 'playwright-core';
-import type { ControlEnd, LiveControl, LiveTokenClaims, ServerMessage } from '../../contract/live.ts';
+import {
+  type ControlEnd,
+  identityOf,
+  type LiveControl,
+  type LiveTokenClaims,
+  type ServerMessage,
+} from '../../contract/live.ts';
 import { LIVE_CLOSE, LIVE_LIMITS } from '../../contract/live-limits.ts';
 import type { Clock } from '../../time/clock.ts';
 import type { Freezer } from '../browser/freezer.ts';
@@ -99,9 +105,9 @@ export function liveView(options: LiveViewOptions): LiveView {
     control,
     requests,
     isFull: () => open >= LIVE_LIMITS.viewersMax,
-    connect(socket, { viewer: name, viewer_id, role }) {
-      // A name that a platform vouches for is never taken for an id.
-      const identity = viewer_id === undefined ? `name ${name}` : `id ${viewer_id}`;
+    connect(socket, claims) {
+      const { viewer: name, role } = claims;
+      const identity = identityOf(claims);
       count += 1;
       open += 1;
       const unused = freezer.use();

@@ -24,7 +24,7 @@ import { type ArtifactReport, activityAnswer, type RunnerEvent } from '../../con
 import {
   type AskedUserAction,
   askedUserAction,
-  type UserActionAnswer,
+  type UserActionChatAnswer,
   userAction,
   type userActionRequest,
 } from '../../contract/user-action.ts';
@@ -60,7 +60,7 @@ export interface ControllerClient {
     signal: AbortSignal,
   ): Promise<AskedUserAction>;
   /** Passes on what the person in the chat answers; the first answer counts. */
-  answerUser(leaseToken: string, id: string, answer: UserActionAnswer, signal: AbortSignal): Promise<void>;
+  answerUser(leaseToken: string, id: string, answer: UserActionChatAnswer, signal: AbortSignal): Promise<void>;
   /** Address at which the person of the lease may open one socket of its live view. */
   liveSocket(leaseToken: string, signal: AbortSignal): Promise<LiveSocketAnswer['socket']>;
   /** The profile that the browser of the lease starts with. */

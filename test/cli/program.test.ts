@@ -117,6 +117,21 @@ it('lists commands without the old name of credentials', async () => {
   expect(stdout).not.toContain('secrets');
 });
 
+it('lists who answered user actions, and answers one in the name of a person', async () => {
+  const at = '2026-01-01T00:00:00.000Z';
+  const action = {
+    ...{ id: SESSION_ID, session_id: SESSION_ID, epoch: 1, reason: 'A code', status: 'done', note: null },
+    ...{ created_at: at, expires_at: at, answered_at: at, answered_by: { viewer: 'Bob', identity: 'name Bob' } },
+    credential: null,
+  };
+  controller.answerNext(ended(), json(200, { user_actions: [action] }), json(200, action));
+  const { stdout, stderr } = await run(`session actions ${SESSION_ID}`, { isTTY: true });
+  expect(stderr).toBe('');
+  expect(stdout).toMatch(/ANSWERED BY +REASON\n.* Bob +A code\n$/);
+  expect((await run(`session answer ${SESSION_ID} ${SESSION_ID} done --viewer Bob`)).code).toBe(0);
+  expect(controller.seen.at(-1)?.body).toEqual({ status: 'done', viewer: 'Bob' });
+});
+
 it('prints a table on a terminal', async () => {
   controller.answerNext(ended(), json(200, { artifacts: [] }));
   const { stdout } = await run(`session show ${SESSION_ID}`, { isTTY: true });

@@ -9,6 +9,8 @@ import { type Console, startConsole } from '../../console/server/console.ts';
 import { parseConsoleSettings } from '../../console/settings.ts';
 import { LIVE_CLOSE, LIVE_PROTOCOL } from '../../contract/live-limits.ts';
 import { ENV } from '../../contract/names.ts';
+import { connectMcpBrowser } from '../../local/mcp-browser.ts';
+import { eventually } from '../eventually.ts';
 import { type FakeIdentityProvider, fakeIdentityProvider } from '../fakes/identity-provider.ts';
 import { freePort } from '../port.ts';
 import { type OpenConsole, openConsole } from './open-console.ts';
@@ -145,6 +147,34 @@ describe('an OpenID Connect provider', () => {
     expect(await ask(`${at}/picture`)).toBe(409);
     expect(await ask(`${at}/messages`, 'POST', { picture: 0, messages: [{ t: 'take' }] })).toBe(409);
     expect(await ask(at, 'DELETE')).toBe(409);
+  });
+
+  it('records who answered a request by issuer and subject, whatever a page says', async () => {
+    await using agent = await connectMcpBrowser(lease);
+    const answeredAs = async (sub: string) => {
+      const asking = agent.call('browser_request_user_action', { reason: `Which loaf, ${sub}?`, timeout: 60 });
+      const waiting = await eventually('it is asked', async () => {
+        const actions = await local.sessions.listUserActions(lease.sessionId);
+        return actions.find(({ status }) => status === 'pending');
+      });
+      await context.clearCookies();
+      provider.person = { ...person(sub, 'omicron-admin'), email: 'ada@example.com' };
+      await page.goto(served.url);
+      await page.getByRole('link', { name: 'Sign in with your organisation' }).click();
+      await sessionsHeading().waitFor();
+      const body = { status: 'done', viewer: 'another', viewer_id: 'another' };
+      expect(await ask(`/browser-sessions/${lease.sessionId}/user-actions/${waiting.id}`, 'POST', body)).toBe(200);
+      await asking;
+      const actions = await local.sessions.listUserActions(lease.sessionId);
+      return actions.find(({ id }) => id === waiting.id)?.answered_by;
+    };
+    const [ada, mallory] = [await answeredAs('ada'), await answeredAs('mallory')];
+    for (const by of [ada, mallory])
+      expect(by).toEqual({ viewer: 'ada@example.com', identity: expect.stringMatching(/^id (?!another)./) });
+    expect(mallory?.identity).not.toBe(ada?.identity);
+    const { events } = await local.sessions.listEvents(lease.sessionId, { limit: 200 });
+    const told = events.filter(({ kind }) => kind === 'user_action.answered').map(({ data }) => data.identity);
+    expect(told).toEqual([ada?.identity, mallory?.identity]);
   });
 
   it('a viewer sees their own sessions, and changes nothing', async () => {

@@ -63,6 +63,8 @@ it('the version of this repository has its schema among those that are upgraded'
   expect(versions).toContain(version); // else: npm run schema
 });
 
+const ANSWERED_BY = { viewer: 'Ada', identity: 'id 1' };
+
 const CASES = versions.flatMap(version =>
   Object.entries(EMPTY_DATABASES).map(([name, open]) => ({ version, name, open })),
 );
@@ -107,8 +109,8 @@ describe.each(CASES)('a database of release $version, on $name', { timeout: 180_
     const userActions = sqlUserActions(database);
     const [pending, answered] = await userActions.list(ready.id);
     expect([pending?.status, answered?.note]).toEqual(['pending', '42']);
-    expect(await userActions.answer(ready.id, pending?.id ?? '', 'declined', null)).toMatchObject({
-      status: 'declined',
+    expect(await userActions.answer(ready.id, pending?.id ?? '', 'declined', null, ANSWERED_BY)).toMatchObject({
+      ...{ status: 'declined', answered_by: ANSWERED_BY },
     });
     const { events } = await p.directory.events(ready.id, { limit: 50 });
     expect(events.map(each => each.kind)).toEqual([

@@ -33,17 +33,17 @@ begin
   return a;
 end $$;
 
--- The first answer counts. Null: there is no such user action.
-create or replace function omicron.answer_user_action(p_session uuid, p_id uuid, p_status text, p_note text) returns omicron.user_actions
-language plpgsql as $$
+-- The first answer counts. `p_by` has the person: `viewer`, `identity`; controllers of 0.1.0 know no person. Null: there is no such user action.
+create or replace function omicron.answer_user_action(p_session uuid, p_id uuid, p_status text, p_note text, p_by jsonb default null)
+returns omicron.user_actions language plpgsql as $$
 declare
   a omicron.user_actions;
 begin
   a := omicron.user_action(p_session, p_id);
-  update omicron.user_actions set status = p_status, note = p_note, answered_at = clock_timestamp()
+  update omicron.user_actions set status = p_status, note = p_note, answered_at = clock_timestamp(), answered_by = p_by
    where id = a.id and status = 'pending' returning * into a;
   if found then
-    perform omicron.write_event(a.session_id, a.epoch, 'user_action.answered', jsonb_build_object('id', a.id, 'status', a.status));
+    perform omicron.write_event(a.session_id, a.epoch, 'user_action.answered', jsonb_build_object('id', a.id, 'status', a.status) || coalesce(p_by, '{}'));
     return a;
   end if;
   return omicron.user_action(p_session, p_id);

@@ -322,6 +322,47 @@ describe('requests to the person', () => {
     expect((await ask(given.lease_token, randomUUID(), plain)).status).toBe(400);
   });
 
+  it('record the person who answered as control does: by an id, or the name that a platform vouches for', async () => {
+    const { given, lease, user } = await leased();
+    const path = `${sessionPath(lease.session_id)}/user-actions`;
+    const bob = { viewer: 'Bob', viewer_id: 'issuer-and-subject' };
+    for (const [body, as, answered_by] of [
+      [bob, undefined, { viewer: 'Bob', identity: 'id issuer-and-subject' }],
+      [{ viewer: 'Bob' }, user, { viewer: 'Bob', identity: 'name Bob' }],
+      [{}, user, { viewer: user, identity: `name ${user}` }],
+      [{}, undefined, null],
+    ] as const) {
+      const id = randomUUID();
+      expect((await ask(given.lease_token, id)).body).toMatchObject({ answered_by: null });
+      const asker = as === undefined ? {} : { user: as };
+      const answer = await stack.call('POST', `${path}/${id}`, { body: { status: 'done', ...body }, ...asker });
+      expect(answer.body).toMatchObject({ status: 'done', answered_by });
+      const late = await stack.call('POST', `${path}/${id}`, { body: { status: 'declined', viewer: 'Mallory' } });
+      expect(late.body).toMatchObject({ status: 'done', answered_by });
+      const { body: list } = await stack.call('GET', path);
+      expect((list as { user_actions: { id: string }[] }).user_actions.find(each => each.id === id)).toMatchObject({
+        answered_by,
+      });
+      const { events } = (await stack.call('GET', `${sessionPath(lease.session_id)}/events?limit=200`)).body as {
+        events: { kind: string; data: { id?: string } }[];
+      };
+      const answered = events.filter(({ kind, data }) => kind === 'user_action.answered' && data.id === id);
+      expect(answered.map(({ data }) => data)).toEqual([{ id, status: 'done', ...answered_by }]);
+    }
+  });
+
+  it('record the person in the chat, whom the runner names no other way', async () => {
+    const { given } = await leased();
+    const id = randomUUID();
+    await ask(given.lease_token, id);
+    const forged = { status: 'done', viewer: 'root', viewer_id: 'root' };
+    const at = `runner-user-actions/${id}`;
+    expect((await asRunner(given.lease_token, 'POST', at, forged)).status).toBe(400);
+    expect((await asRunner(given.lease_token, 'POST', at, { status: 'done' })).body).toMatchObject({
+      answered_by: { viewer: 'the person in the chat', identity: 'id chat' },
+    });
+  });
+
   it('expire with their time and with their lease', async () => {
     const { given, lease } = await leased();
     const soon = randomUUID();

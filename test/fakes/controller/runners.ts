@@ -243,6 +243,7 @@ export async function fakeRunnerRoutes() {
         created_at: new Date(askedMs).toISOString(),
         expires_at: new Date(askedMs + timeout_seconds * 1_000).toISOString(),
         answered_at: null,
+        answered_by: null,
         ...(now.consoleUrl && { url: `${now.consoleUrl}/sessions/${session_id}` }),
       };
       now.userActions.push(action);

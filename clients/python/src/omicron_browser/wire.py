@@ -7,6 +7,11 @@ from typing import Any, Literal, TypeAlias, TypedDict
 from typing_extensions import NotRequired
 
 
+class AnsweredBy(TypedDict):
+    viewer: str
+    identity: str
+
+
 class Artifact(TypedDict):
     id: str
     session_id: str
@@ -353,6 +358,7 @@ class PendingUserAction(TypedDict):
     created_at: str
     expires_at: str
     answered_at: str | None
+    answered_by: AnsweredBy | None
     user_id: str
     conversation_id: str
 
@@ -662,12 +668,15 @@ class UserAction(TypedDict):
     created_at: str
     expires_at: str
     answered_at: str | None
+    answered_by: AnsweredBy | None
 
 
 class UserActionAnswer(TypedDict):
     status: Literal["done", "declined"]
     note: NotRequired[str]
     always: NotRequired[bool]
+    viewer: NotRequired[str]
+    viewer_id: NotRequired[str]
 
 
 class UserActionList(TypedDict):

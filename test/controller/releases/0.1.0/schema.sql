@@ -378,6 +378,10 @@ insert into omicron.event_clock (base) values (0);
 -- A question whether a credential may be used on a site: its key, the host, and what is stored with it for good.
 alter table omicron.user_actions add column credential jsonb;
 
+-- 0031_answered_by.sql
+-- The person who answered a user action: their name and their identity among people.
+alter table omicron.user_actions add column answered_by jsonb;
+
 -- event-stream.sql
 -- Events of all sessions in one order, the same on each replica. https://www.postgresql.org/docs/current/functions-info.html#FUNCTIONS-PG-SNAPSHOT
 
@@ -2260,17 +2264,17 @@ begin
   return a;
 end $$;
 
--- The first answer counts. Null: there is no such user action.
-create or replace function omicron.answer_user_action(p_session uuid, p_id uuid, p_status text, p_note text) returns omicron.user_actions
-language plpgsql as $$
+-- The first answer counts. `p_by` has the person: `viewer`, `identity`; controllers of 0.1.0 know no person. Null: there is no such user action.
+create or replace function omicron.answer_user_action(p_session uuid, p_id uuid, p_status text, p_note text, p_by jsonb default null)
+returns omicron.user_actions language plpgsql as $$
 declare
   a omicron.user_actions;
 begin
   a := omicron.user_action(p_session, p_id);
-  update omicron.user_actions set status = p_status, note = p_note, answered_at = clock_timestamp()
+  update omicron.user_actions set status = p_status, note = p_note, answered_at = clock_timestamp(), answered_by = p_by
    where id = a.id and status = 'pending' returning * into a;
   if found then
-    perform omicron.write_event(a.session_id, a.epoch, 'user_action.answered', jsonb_build_object('id', a.id, 'status', a.status));
+    perform omicron.write_event(a.session_id, a.epoch, 'user_action.answered', jsonb_build_object('id', a.id, 'status', a.status) || coalesce(p_by, '{}'));
     return a;
   end if;
   return omicron.user_action(p_session, p_id);
@@ -2355,6 +2359,7 @@ insert into omicron.migrations (name, digest, declares) values ('0027_line.sql',
 insert into omicron.migrations (name, digest, declares) values ('0028_hot_updates.sql', 'bc7d4784d132bc55686cdbc756cdb41d99418b50eaeebb0929d09c8fa69d2715', NULL);
 insert into omicron.migrations (name, digest, declares) values ('0029_event_order.sql', '018cf2e6182b0a3cfa5c1ffa5388a989347e4e31cc9bbc1979ad5502db3784aa', NULL);
 insert into omicron.migrations (name, digest, declares) values ('0030_credential_questions.sql', 'daef2e0e66f0f6f817e7736d6303b4748852eece3202e266598b58c311b76990', NULL);
+insert into omicron.migrations (name, digest, declares) values ('0031_answered_by.sql', '66a17882fcb71d6cda8f1f310c789d9423e24ff9dc991f60121d0300c4a5b31c', NULL);
 insert into omicron.migrations (name, digest, declares) values ('functions/acquire.sql', 'e1554fa59c142356a592d1cee1f6d608666501288ecce86e5e2dc0d59a64b084', '{"omicron.acquire(text, text, uuid, uuid, integer, integer, jsonb, jsonb, text, text, text, integer, text, integer, integer, boolean, uuid[], boolean)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/artifacts.sql', 'bb40038132f511d3ed62f85e7b2141f767677d93dd10032f8e2d5d92216b6687', '{"omicron.file_due_at(jsonb, text)","omicron.write_artifact(uuid, integer, uuid, text, text, text, bigint, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/claim.sql', 'abae9a020a3c20526105b8fb10c543e314a3d37c703e4d1eb39d7bbbae76f397', '{"omicron.may_start(omicron.browser_sessions, integer)","omicron.beat_claim(uuid, integer, uuid, integer, integer)","omicron.begin_assignment(uuid, integer, uuid)","omicron.fail_claim(uuid, integer, uuid, text, text)"}');
@@ -2381,6 +2386,6 @@ insert into omicron.migrations (name, digest, declares) values ('functions/runne
 insert into omicron.migrations (name, digest, declares) values ('functions/snapshot.sql', '24bef019edef55a14ecd21a6eacac57f805a722cecbee07f658ed79c34f2f585', '{"omicron.lease_snapshot(uuid, integer, uuid)",omicron.drop_snapshot(uuid),"omicron.restored_options(omicron.browser_sessions, jsonb)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/tallies.sql', '1c9098173cd13602e74ef81b7e064bf068f448e36a66f7c77efea94830af32cc', '{"omicron.tally(text, text)",omicron.tally_end(),omicron.tally_kind(),omicron.tally_recording()}');
 insert into omicron.migrations (name, digest, declares) values ('functions/timeline.sql', 'f7d5511f545ab43fc815c78b6d7fd3ffe7da6324dcfc4c6b3e4360ee115f3071', '{"omicron.write_event(uuid, integer, text, jsonb)","omicron.held_lease(uuid, integer, uuid)","omicron.write_events(uuid, integer, uuid, jsonb)",omicron.write_denials(jsonb)}');
-insert into omicron.migrations (name, digest, declares) values ('functions/user-actions.sql', '9f6fa5d0bf24389adce479d708b46f11c83a777006cba760232ea8dddf9b7f2f', '{"omicron.ask_user(uuid, integer, uuid, uuid, text, integer, jsonb)","omicron.user_action(uuid, uuid)","omicron.answer_user_action(uuid, uuid, text, text)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/user-actions.sql', '9e3074bb4efe76d07e3a7e5130aa6f471196fbfe929d016492bea1d244226d59', '{"omicron.ask_user(uuid, integer, uuid, uuid, text, integer, jsonb)","omicron.user_action(uuid, uuid)","omicron.answer_user_action(uuid, uuid, text, text, jsonb)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/vault.sql', '1f624e7bfa7f06f6241e60d7a4a6e6835bf370408797b3a38f74c0b3717453d8 t', '{}');
 insert into omicron.migrations (name, digest, declares) values ('functions/work.sql', '67c60c63ea22d026eb6beb4f112cb19f1d63c94e79ec435133e145b7d4e3acab', '{"omicron.take_work(text, text, integer, integer)",omicron.launch_over(uuid),"omicron.runner_up(uuid, uuid, text)"}');
