@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { z } from 'zod';
 import type { RunnerHealth } from '../contract/assignment.ts';
 import { OmicronError, PROBLEM_TYPE } from '../contract/problem.ts';
+import { answerClientError } from '../http/client-errors.ts';
 import { CALL_DEPTH_MAX, parseJsonBody } from '../http/json-body.ts';
 import { neverSniff } from '../http/never-sniff.ts';
 import { onlyWebSockets } from '../http/upgrade.ts';
@@ -106,6 +107,7 @@ export function runnerServer(runner: Runner, { mcpOrigins, log }: RunnerServerOp
     serve(request, response).catch((error: unknown) => refuse(request, response, error, log));
   });
   neverSniff(server);
+  server.on('clientError', answerClientError);
   serveLive(server, runner, { origins: mcpOrigins, log });
   server.requestTimeout = 30_000;
   server.headersTimeout = 10_000;

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { BrowserSessions } from '../../client/browser-sessions.ts';
 import { LIMITS } from '../../contract/session.ts';
 import { serviceKey } from '../../contract/tokens.ts';
+import { answerClientError } from '../../http/client-errors.ts';
 import { parseJsonBody } from '../../http/json-body.ts';
 import { neverSniff } from '../../http/never-sniff.ts';
 import { type Clock, realClock } from '../../time/clock.ts';
@@ -70,6 +71,7 @@ export async function startConsole(options: ConsoleOptions): Promise<Console> {
     logController: new LogController({ disableRequestLogging: true }), // paths hold user ids
     bodyLimit: LIMITS.bodyBytesMax,
     routerOptions: { maxParamLength: 3 * LIMITS.idBytesMax }, // an id, percent-encoded
+    clientErrorHandler: answerClientError,
     forceCloseConnections: true,
   }) as unknown as FastifyInstance; // its logger is pino's, which Fastify's default type does not name
   const tokens = new OneTimeLinks(clock);

@@ -1,4 +1,3 @@
-import type { Socket } from 'node:net';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
 import { OmicronError, PROBLEM_TYPE } from '../../contract/problem.ts';
@@ -69,32 +68,6 @@ function send(request: FastifyRequest, reply: FastifyReply, error: OmicronError)
 /** Answers requests that Fastify refuses before it has found a route. */
 export const frameworkErrors = (error: FastifyError, request: FastifyRequest, reply: FastifyReply): void =>
   send(request, reply, toOmicronError(error, request));
-
-/** Why Node.js stopped reading a request; what is not listed is no HTTP. */
-const UNREAD = new Map([
-  ['ERR_HTTP_REQUEST_TIMEOUT', 'The request was not sent within 30 seconds.'],
-  ['HPE_HEADER_OVERFLOW', 'The URL and the headers must be at most 16 KiB together.'],
-]);
-
-/** Answers requests that are not HTTP, or too slow or too large to be read. */
-export function clientErrorHandler(error: Error & { code?: string }, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const problem = new OmicronError(
-    'invalid_request',
-    UNREAD.get(error.code ?? '') ?? 'The request is not well-formed HTTP.',
-  ).toProblem();
-  const body = JSON.stringify(problem);
-  const head = [
-    `HTTP/1.1 ${problem.status} Bad Request`,
-    `content-type: ${PROBLEM_TYPE}`,
-    'x-content-type-options: nosniff',
-    'connection: close',
-  ];
-  socket.end([...head, `content-length: ${Buffer.byteLength(body)}`, '', body].join('\r\n'));
-}
 
 /** Before the routes are registered. */
 export function answerProblems(app: FastifyInstance): void {

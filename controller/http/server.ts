@@ -4,6 +4,7 @@ import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod
 import type { Logger } from 'pino';
 import { OmicronError } from '../../contract/problem.ts';
 import { LIMITS } from '../../contract/session.ts';
+import { answerClientError } from '../../http/client-errors.ts';
 import { parseJsonBody } from '../../http/json-body.ts';
 import { neverSniff } from '../../http/never-sniff.ts';
 import { onlyWebSockets } from '../../http/upgrade.ts';
@@ -20,7 +21,7 @@ import { pipeLiveViews } from './live-upgrade.ts';
 import { controllerHead, openApi } from './openapi.ts';
 import { type OperationsRoutes, operationsRoutes } from './operations.ts';
 import { type PolicyRoutes, policyRoutes } from './policies.ts';
-import { answerProblems, clientErrorHandler, frameworkErrors } from './problems.ts';
+import { answerProblems, frameworkErrors } from './problems.ts';
 import { type ProfileRoutes, profileRoutes } from './profiles.ts';
 import { type RunnerHibernationRoutes, runnerHibernationRoutes } from './runner-hibernation.ts';
 import { runnerProfileRoutes } from './runner-profile.ts';
@@ -73,7 +74,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
     routerOptions: { maxParamLength: 3 * LIMITS.idBytesMax }, // an id, percent-encoded
     requestTimeout: REQUEST_TIMEOUT_MS,
     frameworkErrors,
-    clientErrorHandler,
+    clientErrorHandler: answerClientError,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     genReqId: () => crypto.randomUUID(),

@@ -78,6 +78,18 @@ test.each(['/', '/nothing', '/assign/', '/mcp/x', '/__proto__', '/constructor', 
   },
 );
 
+test.each([
+  ['bytes that are no HTTP', '\x00\x01garbage\r\n\r\n', 'well-formed HTTP'],
+  ['headers that are too long', `GET / HTTP/1.1\r\nhost: x\r\nx: ${'x'.repeat(40_000)}\r\n\r\n`, '16 KiB'],
+])('%s are answered with a problem document that no browser reads as another type', async (_, sent, says) => {
+  const socket = tcp(Number(new URL(runner.url).port), '127.0.0.1');
+  socket.write(sent);
+  const answer = await text(socket);
+  expect(answer).toMatch(/^HTTP\/1\.1 400 .*\r\n.*content-type: application\/problem\+json/s);
+  expect(answer).toContain('x-content-type-options: nosniff');
+  expect(answer).toContain(says);
+});
+
 test('bytes that are no HTTP, and a client that sends its body forever, do not harm the others', async () => {
   const socket = tcp(Number(new URL(runner.url).port), '127.0.0.1');
   socket.end('\x00\x01garbage\r\n\r\n');
