@@ -17,10 +17,14 @@ const FORMS: Readonly<Record<string, string>> = {
 /** The form of the values that a field of this type takes, with an example. */
 export const formOf = (type: string): string => FORMS[type] ?? 'a text';
 
+/** No value of these forms is longer. Patterns look for them, which take minutes in a long text. */
+const FORM_CHARACTERS_MAX = 500;
+
 /** The value that is meant, in the form of the field; undefined: none, or it may be several. */
 export function fieldValue(type: string, text: string): string | undefined {
   const wanted = text.trim().replace(/\s+/g, ' ');
   if (wanted === '') return '';
+  if (wanted.length > FORM_CHARACTERS_MAX) return Object.hasOwn(FORMS, type) ? undefined : text;
   switch (type) {
     case 'date':
       return dateOf(/^(.+?)(?:T| 00:00)(?:[\d:.]+)?Z?$/.exec(wanted)?.[1] ?? wanted) ?? dateOf(wanted);

@@ -18,7 +18,7 @@ export function scriptForm(script: string): ScriptForm {
     .trim()
     .replace(/^```(?:js|javascript|ts)?\n([\s\S]*?)\n?```$/, '$1')
     .trim();
-  const expression = bare.replace(/(?:\s*;)+$/, '');
+  const expression = withoutEnd(bare);
   if (faultOf(`(${expression}\n)`) === undefined && expression !== '') return { expression };
   if (faultOf(bare) === undefined) return { statements: bare };
   const body = `async element => {${withReturn(bare)}\n}`;
@@ -26,16 +26,26 @@ export function scriptForm(script: string): ScriptForm {
   return fault === undefined ? { expression: body } : { fault };
 }
 
+/** The script without semicolons and blanks at its end: a pattern would look for them from each of a million blanks on. */
+function withoutEnd(script: string): string {
+  let end = script.length;
+  while (end > 0 && /[;\s]/.test(script[end - 1] ?? '')) end -= 1;
+  return script.slice(0, end);
+}
+
 /** Ends of statements that are tried; a script of more is taken as it is. */
 const ENDS_MAX = 200;
+/** Characters that are parsed for them: a long script has fewer tries. */
+const TRIED_CHARACTERS_MAX = 1_000_000;
 
 /** Statements that await, with the value of the last one as the result; those that return by themselves as they are. */
 function withReturn(statements: string): string {
   if (/\breturn\b/.test(statements)) return statements;
-  const bare = statements.replace(/[;\s]+$/, '');
+  const bare = withoutEnd(statements);
   const isAwaiting = (code: string) => faultOf(`(async () => {${code}\n})`) === undefined;
   const ends = [...bare.matchAll(/[;\n}]/g)].map(({ index }) => index + 1);
-  for (const end of [...ends.slice(-ENDS_MAX).reverse(), 0]) {
+  const tries = Math.min(ENDS_MAX, Math.floor(TRIED_CHARACTERS_MAX / (bare.length + 1)));
+  for (const end of [...ends.reverse().slice(0, tries), 0]) {
     const [before, last] = [bare.slice(0, end), bare.slice(end)];
     if (last.trim() !== '' && isAwaiting(`(${last}\n)`) && isAwaiting(`${before}\nreturn (${last}\n)`))
       return `${before}\nreturn (${last}\n)`;

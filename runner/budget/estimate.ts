@@ -26,7 +26,7 @@ export function startOf(text: string, tokensMax: number): string {
 }
 
 /** Refs, words and signs with the space before them, up to three digits, spaces, line breaks, and each other character. */
-const PIECES = / \[ref=[\da-z]+\]\n?| ?[A-Za-z]+|\d{1,3}| ?[!-/:-@[-`{-~]{1,2}[\r\n]*|[ \t]+|[\r\n]+|[^ -~\s]/gu;
+const PIECES = / \[ref=[\da-z]{1,20}\]\n?| ?[A-Za-z]+|\d{1,3}| ?[!-/:-@[-`{-~]{1,2}[\r\n]*|[ \t]+|[\r\n]+|[^ -~\s]/gu;
 
 /** A token is most often a word, or this many of its letters; of what is no word, fewer. */
 const LETTERS = 7;

@@ -9,7 +9,7 @@ import { describeDialog, type OpenDialog } from '../browser/dialogs.ts';
 import type { PageGuard } from '../browser/page-guard.ts';
 import { errorLines } from '../browser/page-text.ts';
 import { recoverPages } from '../browser/recover-page.ts';
-import { obstacleIn, refusalIn } from '../results/failure-signs.ts';
+import { isOfScript, obstacleIn, refusalIn } from '../results/failure-signs.ts';
 import { failure, failureResult, textOf, timeoutResult } from '../results/result.ts';
 
 export const CANCELLED = refusalResult({
@@ -62,7 +62,7 @@ export function callBounds(browser: RunnerBrowser, guard: PageGuard, isGuarding:
     if (browser.isGone()) return crashed(browser.whyEnded());
     const result = isGuarding() ? withoutElements(given) : given;
     const text = textOf(result);
-    const timeout = /Timeout (\d+)ms exceeded/.exec(text);
+    const timeout = isOfScript(text) ? null : /Timeout (\d+)ms exceeded/.exec(text);
     if (timeout === null) {
       const refusal = text.startsWith('{') ? undefined : refusalIn(text);
       return refusal === undefined ? withCode(result) : refusalResult(refusal);

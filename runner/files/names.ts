@@ -8,7 +8,7 @@ export function safeFileName(suggested: string): string {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this replaces
     .replaceAll(/[\u0000-\u001f\u007f/\\]+/g, '_')
     .replaceAll(/\s+/g, ' ')
-    .replaceAll(/^[. ]+|[. ]+$/g, '');
+    .replaceAll(/^[. ]+|(?<![. ])[. ]+$/g, '');
   return shortenName(name === '' ? 'download' : name, '');
 }
 
@@ -22,7 +22,8 @@ export function freeName(name: string, isTaken: (name: string) => boolean): stri
 /** With `addition` before the extension; the start is cut where the whole is too long. */
 function shortenName(name: string, addition: string): string {
   const extension = extname(name).slice(0, 20);
-  const start = [...(extension === '' ? name : name.slice(0, -extname(name).length))];
+  const whole = extension === '' ? name : name.slice(0, -extname(name).length);
+  const start = [...whole.slice(0, FILE_NAME_BYTES_MAX)];
   while (start.length > 0 && Buffer.byteLength(start.join('') + addition + extension) > FILE_NAME_BYTES_MAX)
     start.pop();
   return fileName.parse(`${start.join('').trimEnd() || 'download'}${addition}${extension}`);

@@ -196,13 +196,21 @@ const ABSENT = failed(
   'The page may still be loading: wait, then look at it again. Another tab or a frame may have it.',
 );
 
-/** Errors that a script of the agent threw, or a page in it: they may be worded like anything. */
-const OF_SCRIPT = /^(?:Error: )?(?:page|elementHandle|jsHandle|locator)\.evaluate(?:Handle|All)?: /;
+/** Errors that a script of the agent threw, or a page in it: they may be worded like anything. A locator alone has a time limit. */
+const OF_SCRIPT =
+  /^(?:Error: )?(?:page|elementHandle|jsHandle|locator)\.evaluate(?:Handle|All)?: (?<!locator\.\w+: (?=Timeout \d+ms exceeded))/;
+
+/** Whether a script's error says it, and not Playwright. */
+export const isOfScript = (failure: string): boolean => OF_SCRIPT.test(failure);
+
+/** Signs stand at the beginning. In a longer text, which a page may have worded, they would be looked for over minutes. */
+const LOOKED_AT_CHARACTERS = 10_000;
 
 /** The failure in words for agents; undefined: no sign of it is known. */
 export function refusalIn(failure: string): Refusal | undefined {
-  if (OF_SCRIPT.test(failure) && !DESTROYED.test(failure)) return undefined;
-  const [said = ''] = failure.split('\nCall log:');
+  const begun = failure.slice(0, LOOKED_AT_CHARACTERS);
+  if (isOfScript(begun) && !DESTROYED.test(begun)) return undefined;
+  const [said = ''] = begun.split('\nCall log:');
   for (const [sign, refusal] of SIGNS) {
     const found = sign.exec(said);
     if (found !== null) return refusal(found);
@@ -210,12 +218,13 @@ export function refusalIn(failure: string): Refusal | undefined {
   return networkFailure(said);
 }
 
-const DESTROYED = /: Execution context was destroyed, most likely because of a navigation/;
+const DESTROYED = /^(?:Error: )?\w+\.\w+: Execution context was destroyed, most likely because of a navigation/;
 
 /** The last obstacle that a call log names. */
 function lastObstacle(log: string) {
+  const end = log.slice(-LOOKED_AT_CHARACTERS);
   const found = OBSTACLES.flatMap(([sign, obstacle, lasts]) =>
-    [...log.matchAll(sign)].slice(-1).map(match => ({ match, obstacle, lasts })),
+    [...end.matchAll(sign)].slice(-1).map(match => ({ match, obstacle, lasts })),
   );
   return found.sort((a, b) => b.match.index - a.match.index)[0];
 }

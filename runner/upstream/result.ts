@@ -15,6 +15,6 @@ const unnamed = (text: string): string =>
     // Downloads are noted for all tools alike.
     .replace(/^- (?:Downloading|Downloaded) file .*(?:\n|$)/gm, '')
     .replace(/^### Events\n(?=### |$(?![\s\S]))/m, '')
-    .replace(/^- \[(Screenshot of .*)\]\([^)\n]*\)$/m, '- $1')
+    .replace(/^- \[(Screenshot of .*)\]\([^\])\n]*\)$/m, '- $1')
     .replace(/^(\/\/ Screenshot .*) and save it as .*$/m, '$1')
     .replace(/^ {2}path: '.*\.(?:png|jpe?g)',\n/m, '');

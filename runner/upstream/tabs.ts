@@ -44,23 +44,30 @@ export function boundNames(context: BrowserContext, mayBeHeld: () => boolean): v
   context.on('weberror', error => void errorOnOneLine(error.error()));
   context.on('dialog', dialog => {
     // It stands between quotation marks, to agents and to people.
-    const message = oneLine(dialog.message()).replaceAll('"', "'");
+    const message = oneLine(dialog.message().slice(0, TEXT_CHARACTERS_MAX)).replaceAll('"', "'");
     dialog.message = () => message;
   });
 }
 
-/** A message as results show it. */
+/** Pages write texts of many megabytes; results have room for fewer characters than these. */
+const TEXT_CHARACTERS_MAX = 100_000;
+const bareBeginning = (text: string): string =>
+  text.length <= TEXT_CHARACTERS_MAX
+    ? bareText(text)
+    : `${bareText(text.slice(0, TEXT_CHARACTERS_MAX))}… (a text of ${text.length} characters)`;
+
+/** A message as results tell it. */
 function onOneLine(message: ConsoleMessage): ConsoleMessage {
-  const text = bareText(message.text());
+  const text = bareBeginning(message.text());
   message.text = () => text;
   return message;
 }
 
 /** An error of a page as results show it; anything else may be thrown. */
 function errorOnOneLine(error: unknown): Error {
-  if (!(error instanceof Error)) return new Error(bareText(String(error)));
+  if (!(error instanceof Error)) return new Error(bareBeginning(String(error)));
   const { message, stack = message } = error;
-  return Object.assign(error, { message: bareText(message), stack: bareText(stack) });
+  return Object.assign(error, { message: bareBeginning(message), stack: bareBeginning(stack) });
 }
 
 /** Closes every tab but one. Playwright MCP's own tool would end the connection permanently; the lease's browser stays, with a blank tab. */

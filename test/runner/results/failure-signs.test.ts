@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { obstacleIn, refusalIn } from '../../../runner/results/failure-signs.ts';
+import { isLasting, isOfScript, obstacleIn, refusalIn } from '../../../runner/results/failure-signs.ts';
 
 test.each([
   ['Ref e12 not found in the current page snapshot. Try capturing new snapshot.', '"e12" names no element'],
@@ -38,4 +38,27 @@ test('reports the last state of the element after a timeout', () => {
   expect(obstacleIn(log)?.why).toBe('The element never stands still.');
   expect(obstacleIn('  - <html lang="en">…</html> intercepts pointer events')?.why).toContain('switched off');
   expect(obstacleIn('  - <div>ad</div> intercepts pointer events')?.why).toContain('covered by <div>ad</div>');
+});
+
+test.each([
+  ['page.evaluate: Timeout 5ms exceeded', true],
+  ['page.evaluate: Error: Timeout 5ms exceeded.\nCall log:\n  - <b>a</b> intercepts pointer events', true],
+  ['elementHandle.evaluate: Timeout 5ms exceeded', true],
+  ['locator.evaluate: Timeout 5ms exceeded.\nCall log:\n  - waiting for', false],
+  ['locator.click: Timeout 5ms exceeded.', false],
+])('a script says %s: %s', (failure, isScript) => {
+  expect(isOfScript(failure)).toBe(isScript);
+});
+
+test('a long failure that imitates signs is read in no time', () => {
+  const startMs = performance.now();
+  for (const words of [
+    'The selector "',
+    'strict mode violation: ',
+    '- <html> from x> intercepts ',
+    'Unexpected token ',
+  ])
+    for (const failure of [`Error: ${words.repeat(50_000)}`, `Call log:\n  - <html ${words.repeat(50_000)}`])
+      expect([refusalIn(failure), obstacleIn(failure), isLasting(failure)]).toBeDefined();
+  expect(performance.now() - startMs).toBeLessThan(1_000);
 });
