@@ -6,7 +6,7 @@ import { makeWellFormed } from '../../contract/well-formed.ts';
 import { findExisting, pinTarget } from '../acting/target.ts';
 import { pageScript } from '../browser/page-script.ts';
 import { sessionOf } from '../browser/page-session.ts';
-import { withoutMarks } from '../browser/page-text.ts';
+import { bareText, withoutMarks } from '../browser/page-text.ts';
 import { invalidArguments, notOneElement } from '../results/result.ts';
 import type { Documents } from '../secrecy/documents.ts';
 import { type ScriptForm, scriptForm } from './script-form.ts';
@@ -57,12 +57,23 @@ const noScript = (fault: string): CallToolResult =>
 
 const answered = (json: unknown): CallToolResult => ({
   content: [
-    {
-      type: 'text',
-      text: `### Result\n${withoutMarks(typeof json === 'string' ? makeWellFormed(json) : 'undefined')}`,
-    },
+    { type: 'text', text: `### Result\n${withoutMarks(typeof json === 'string' ? asJson(json) : 'undefined')}` },
   ],
 });
+
+/** What the page says is JSON, quoted where it is not: the page may have written a JSON.stringify of its own. */
+function asJson(said: string): string {
+  const text = makeWellFormed(said);
+  try {
+    JSON.parse(text);
+    return text;
+  } catch {
+    return ALONE.test(text) ? bareText(text) : JSON.stringify(text);
+  }
+}
+
+/** Values that have no form in JSON, and stand alone; the page names functions and symbols. */
+const ALONE = /^(?:-?\d+n|NaN|-?Infinity|-0|<(?:function\b|Symbol\().*>)$/s;
 
 type Runnable = Exclude<ScriptForm, { readonly fault: string }>;
 

@@ -6,14 +6,19 @@
 /** Ends of lines in any convention, and characters of control. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this replaces
 const BREAKS = /[\s\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g;
-/** They are not seen, or turn the direction of what comes after them. Joiners stay: words and signs are made of them. */
-const UNSEEN = /[\u200b\u2060-\u2064\u202a-\u202e\u2066-\u2069\ufeff]/g;
+/**
+ * They are not seen, or turn the direction of what comes after them. Joiners and selectors stay behind signs of other scripts than ours,
+ * which are made of them; the product's own words are not.
+ */
+const UNSEEN = /(?<!\P{ASCII})\p{DI}+|[\u200b\u2060-\u2064\u202a-\u202e\u2066-\u2069\ufeff]/gu;
 const MARK_WORDS =
   'ref|placeholder|active|checked|current|disabled|expanded|invalid|max|min|pressed|readonly|required|selected|sort|unchanged|cursor|level|box';
+/** A word, whatever stands unseen between its letters. */
+const loosely = (word: string): string => [...word].join('\\p{DI}*');
 /** How refs and states of a snapshot begin. */
-const MARK = new RegExp(`\\[(?=\\s*(?:${MARK_WORDS})\\b)`, 'gi');
+const MARK = new RegExp(`\\[(?=[\\s\\p{DI}]*(?:${MARK_WORDS.split('|').map(loosely).join('|')})(?![a-z\\d_]))`, 'giu');
 /** How a secret's name stands for its value. */
-const SECRET_MARK = /<(?=\/?secret>)/gi;
+const SECRET_MARK = new RegExp(`<(?=\\p{DI}*/?\\p{DI}*${loosely('secret')}\\p{DI}*>)`, 'giu');
 
 /** The text without marks that only the product writes: their brackets are round. */
 export const withoutMarks = (text: string): string => text.replace(MARK, '(').replace(SECRET_MARK, '(');
@@ -22,11 +27,14 @@ export const withoutMarks = (text: string): string => text.replace(MARK, '(').re
 export const oneLine = (text: string): string =>
   withoutMarks(text.toWellFormed().replace(UNSEEN, '').replace(BREAKS, ' ').trim());
 
+/** Those of WAI-ARIA 1.3 and of Playwright's trees: https://w3c.github.io/aria/#role_definitions */
 const ROLES =
-  'alert|article|banner|button|caption|cell|checkbox|code|columnheader|combobox|complementary|contentinfo|definition|dialog|document|' +
-  'emphasis|figure|form|generic|grid|gridcell|group|heading|iframe|img|link|list|listbox|listitem|log|main|menu|menubar|menuitem|' +
-  'menuitemcheckbox|menuitemradio|navigation|option|paragraph|progressbar|radio|radiogroup|region|row|rowgroup|rowheader|search|' +
-  'searchbox|slider|spinbutton|status|strong|switch|tab|table|tablist|tabpanel|text|textbox|toolbar|tooltip|tree|treegrid|treeitem';
+  'alert|alertdialog|application|article|banner|blockquote|button|caption|cell|checkbox|code|columnheader|combobox|comment|complementary|' +
+  'contentinfo|definition|deletion|dialog|directory|document|emphasis|feed|figure|form|generic|grid|gridcell|group|heading|iframe|image|' +
+  'img|insertion|link|list|listbox|listitem|log|main|mark|marquee|math|menu|menubar|menuitem|menuitemcheckbox|menuitemradio|meter|' +
+  'navigation|note|option|paragraph|presentation|progressbar|radio|radiogroup|region|row|rowgroup|rowheader|scrollbar|search|searchbox|' +
+  'separator|slider|spinbutton|status|strong|subscript|suggestion|superscript|switch|tab|table|tablist|tabpanel|term|text|textbox|time|' +
+  'timer|toolbar|tooltip|tree|treegrid|treeitem';
 /** A role with a name, a state or a text; the beginning of a line, a note or a quotation; what stands between cells. */
 const IMITATES = new RegExp(
   `(?:^|\\W)(?:${ROLES}) (?:["~]|\\((?:${MARK_WORDS})\\b)|^(?:${ROLES}):(?: |$)|` +

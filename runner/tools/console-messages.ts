@@ -1,6 +1,7 @@
+import type { CallToolResult } from '@modelcontextprotocol/server';
+import { withoutMarks } from '../browser/page-text.ts';
 import { closedSecret } from '../secrecy/rules.ts';
 import { defineTool } from './define-tool.ts';
-import { askPlaywright } from './playwright-form.ts';
 
 const EARLIER_CLOSED = closedSecret(
   'Messages of earlier pages are closed once a credential was filled in.',
@@ -24,6 +25,12 @@ export const consoleMessages = defineTool({
     unlisted: [],
     settles: 'nothing',
     snapshotAfter: false,
-    run: askPlaywright,
+    run: async (args, call) => withoutMarkedNames(await call.ask(args)),
   },
+});
+
+/** The messages as Playwright MCP lists them. Their texts have no marks where it finds them; a script may give itself a name that has. */
+const withoutMarkedNames = (listed: CallToolResult): CallToolResult => ({
+  ...listed,
+  content: listed.content.map(part => (part.type === 'text' ? { ...part, text: withoutMarks(part.text) } : part)),
 });

@@ -1,5 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import * as z from 'zod';
+import { bareText, oneLineAddress } from '../browser/page-text.ts';
 import { invalidArguments, textOf, textResult } from '../results/result.ts';
 import { regexOf } from '../snapshot/find.ts';
 import { defineTool } from './define-tool.ts';
@@ -26,20 +27,32 @@ export const networkRequests = defineTool({
 
 const listArguments = z.looseObject({ filter: z.string().optional() });
 
-/** A line of Playwright MCP's list: `3. [GET] https://shop.example/a => [200] OK`. */
-const LINE = /^\d+\. \[[A-Z]+\] (.*?)(?: => .*)?$/;
+/** A line of Playwright MCP's list: `3. [GET] https://shop.example/a => [200] OK`, in which the site words what follows the status. */
+const LINE = /^(\d+\. \[[^\]]+\] )(.*?)(?:( => \[\w+\])(.*))?$/s;
+
+/** The list, with nothing of a site's that reads as a mark of the product's. */
+function inOwnWords(listed: CallToolResult): CallToolResult {
+  const plain = (line: string): string =>
+    line.replace(LINE, (_all, start: string, address: string, status = '', words = '') =>
+      [start, oneLineAddress(address), status, words === '' ? '' : ` ${bareText(words)}`].join(''),
+    );
+  const content = listed.content.map(part =>
+    part.type === 'text' ? { ...part, text: part.text.split('\n').map(plain).join('\n') } : part,
+  );
+  return { ...listed, content };
+}
 
 /** Matches the filter against addresses without secrets, so that what it finds does not say what they are. */
 async function listRequests(args: Record<string, unknown>, call: BrowserCall): Promise<CallToolResult> {
   const parsed = listArguments.safeParse(args);
-  if (!parsed.success || parsed.data.filter === undefined) return call.ask(args);
+  if (!parsed.success || parsed.data.filter === undefined) return inOwnWords(await call.ask(args));
   const { filter, ...rest } = parsed.data;
   const pattern = regexOf(filter);
   if (pattern === undefined) return invalidArguments(NO_REGEX);
-  const all = await call.ask(rest);
+  const all = inOwnWords(await call.ask(rest));
   if (all.isError) return all;
   const lines = (await call.lease.conceal(textOf(all))).split('\n');
-  const addresses = lines.map(line => LINE.exec(line)?.[1]);
+  const addresses = lines.map(line => LINE.exec(line)?.[2]);
   return patternResult(async () => {
     const found = await call.matches(
       addresses.map(address => address ?? ''),
