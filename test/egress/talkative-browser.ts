@@ -46,6 +46,12 @@ const udpSockets = (): string[] =>
 const asked = new Set<string>();
 const proxy = createServer((request, response) => {
   asked.add(new URL(request.url ?? '', 'http://none.example').host);
+  // A way by QUIC to this origin, and addresses to which the browser reports what went wrong.
+  response.setHeader('alt-svc', 'h3="192.0.2.1:443"; ma=86400, h3="alternative.example:443"');
+  response.setHeader('reporting-endpoints', 'default="https://reports.example/"');
+  response.setHeader('report-to', '{"group":"nel","max_age":86400,"endpoints":[{"url":"https://reports.example/"}]}');
+  response.setHeader('nel', '{"report_to":"nel","max_age":86400,"success_fraction":1}');
+  response.setHeader('content-security-policy-report-only', "img-src 'none'; report-to default");
   const isWorker = request.url?.endsWith('/worker.js') === true;
   response.setHeader('content-type', isWorker ? 'text/javascript' : 'text/html').end(isWorker ? '' : PAGE);
 }).on('connect', (request, socket) => {

@@ -50,5 +50,21 @@ export const PDF_BOMBS: Readonly<Record<string, () => Buffer>> = {
     ]),
   'pages that are their own children': () =>
     pdf([CATALOGUE, '<</Type/Pages/Kids[2 0 R 2 0 R 2 0 R]/Count 999999999>>', page(), ['', shows('a')], HELVETICA]),
+  'a map of characters that names four billion': () => {
+    const map = Buffer.from('1 begincodespacerange <00> <FFFFFFFF> endcodespacerange 100 beginbfrange ');
+    const ranges = Buffer.from(`${'<00000000> <FFFFFFFF> <0041> '.repeat(100)}endbfrange`);
+    const font = '<</Type/Font/Subtype/Type1/BaseFont/Helvetica/ToUnicode 6 0 R>>';
+    return pdf([CATALOGUE, PAGES, page(), ['', shows('a')], font, ['', Buffer.concat([map, ranges])]]);
+  },
+  'rows of a billion columns': () => {
+    const parameters =
+      '/Filter/FlateDecode/DecodeParms<</Predictor 15/Colors 32/BitsPerComponent 16/Columns 999999999>>';
+    return pdf([CATALOGUE, PAGES, page(), [parameters, inflating(64 * MIB)], HELVETICA]);
+  },
+  'runs in runs in runs': () => {
+    const runs = (data: Buffer) => Buffer.concat([...data].flatMap(byte => [Buffer.from([129, byte])]));
+    const filters = `/Filter[${'/RunLengthDecode'.repeat(6)}]`;
+    return pdf([CATALOGUE, PAGES, page(), [filters, runs(runs(Buffer.from('(aaaa) Tj '.repeat(20_000))))], HELVETICA]);
+  },
   'no PDF': () => Buffer.from(`%PDF-1.4\n${'1 0 obj<<'.repeat(100_000)}`),
 };
