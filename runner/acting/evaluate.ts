@@ -61,7 +61,7 @@ const answered = (json: unknown): CallToolResult => ({
   ],
 });
 
-/** What the page says is JSON, quoted where it is not: the page may have written a JSON.stringify of its own. */
+/** The text that the page gave as JSON, quoted where it is none: the page may have written a JSON.stringify of its own. */
 function asJson(said: string): string {
   const text = makeWellFormed(said);
   try {

@@ -56,7 +56,7 @@ const bareBeginning = (text: string): string =>
     ? bareText(text)
     : `${bareText(text.slice(0, TEXT_CHARACTERS_MAX))}… (a text of ${text.length} characters)`;
 
-/** A message as results tell it. */
+/** A message as results show it. */
 function onOneLine(message: ConsoleMessage): ConsoleMessage {
   const text = bareBeginning(message.text());
   message.text = () => text;
