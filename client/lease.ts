@@ -28,6 +28,9 @@ export interface LeaseInit {
   fetch: typeof globalThis.fetch;
 }
 
+/** Node.js asks an object for what `console.log` shows of it: <https://nodejs.org/api/util.html#utilinspectcustom>. */
+const INSPECT: unique symbol = Symbol.for('nodejs.util.inspect.custom');
+
 /** Two heartbeats in a row may fail without the lease being lost. */
 const HEARTBEATS_PER_TTL = 3;
 
@@ -101,6 +104,11 @@ export class Lease implements LeasedBrowser {
       if (error instanceof OmicronError && !mayRetry(error)) this.#lose(error);
       throw error;
     }
+  }
+
+  /** Without headers and address: either may hold the token. */
+  [INSPECT](): object {
+    return { sessionId: this.sessionId, epoch: this.epoch, expiresAt: this.#expiresAt, endsAt: this.#endsAt };
   }
 
   restore(): Promise<boolean> {

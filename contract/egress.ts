@@ -140,10 +140,10 @@ export type AddressClass = (typeof ADDRESS_CLASSES)[number];
 export const REFUSALS = {
   bad_request: { status: 400, sentence: 'The request was malformed, so the proxy did not pass it on.' },
   credential_refused: { status: 407, sentence: 'The egress proxy does not know this runner or its lease has ended.' },
-  site_denied: { status: 403, sentence: "The session's policy denies this site." },
-  site_not_allowed: { status: 403, sentence: "The session's policy does not allow this site." },
-  https_only: { status: 403, sentence: "The session's policy allows encrypted connections only; use https." },
-  port_refused: { status: 403, sentence: "This port is not open to browsers under the session's policy." },
+  site_denied: { status: 403, sentence: 'A policy denies this site.' },
+  site_not_allowed: { status: 403, sentence: 'A policy allows other sites only.' },
+  https_only: { status: 403, sentence: 'A policy allows encrypted connections only; use https.' },
+  port_refused: { status: 403, sentence: 'No policy opens this port to browsers.' },
   internal_name: { status: 403, sentence: 'This name belongs to an internal network, which browsers may not reach.' },
   internal_address: { status: 403, sentence: 'This address belongs to a network that browsers may not reach.' },
   secret_in_name: { status: 403, sentence: 'The name of this host holds a password of the session.' },
@@ -184,7 +184,7 @@ export const REFUSALS = {
   upstream_timeout: { status: 504, sentence: 'The site did not answer in time; try again.' },
   policy_unavailable: {
     status: 503,
-    sentence: "The session's policy cannot be read now, so nothing is let through; try again.",
+    sentence: 'The policies of this session cannot be read now, so nothing is let through; try again.',
   },
   shutting_down: { status: 503, sentence: 'This egress proxy is stopping; try again.' },
 } as const satisfies Record<string, { status: number; sentence: string }>;

@@ -4,7 +4,9 @@ import { type Command, Option } from 'commander';
 import * as z from 'zod';
 import type { PolicyOwner } from '../../client/browser-sessions.ts';
 import { type LayeredPolicy, type PolicyDocument, parsePolicy } from '../../contract/policy/document.ts';
+import { canonicalHost } from '../../contract/policy/hosts.ts';
 import { POLICY_PRESETS, type PolicyPreset, PRESET_NAMES, withPresets } from '../../contract/policy/presets.ts';
+import { compileSites, type SiteVerdict } from '../../contract/policy/sites.ts';
 import { decideToolCall, explainToolCall } from '../../contract/policy/tools.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import { parsePresets } from '../arguments.ts';
@@ -32,10 +34,13 @@ export function policyCommands(program: Command, cli: Cli): void {
   withOwner(policy.command('delete').description('delete the policy')).action(options => deletePolicy(cli, options));
   policy
     .command('test')
-    .description('explain which rule decides a tool call, under the policy of a session or of a file')
+    .description(
+      'explain which rule decides a tool call and the site that it opens, under the policies of a session or of a user, or a file',
+    )
     .argument('<tool>', 'tool name, e.g. browser_navigate')
     .argument('[arguments]', 'arguments of the call (JSON; default {})')
     .option('--session <id>', 'test every layer that applies to this session')
+    .option('--user <id>', "test the deployment's policy and this user's")
     .option('--file <path>', "test this document as the deployment's policy; needs no controller")
     .option('--untrusted', 'assume that the agent has seen web content')
     .action((tool, args, options) => testPolicy(cli, tool, args, options));
@@ -107,8 +112,7 @@ async function deletePolicy(cli: Cli, options: OwnerOptions): Promise<void> {
   cli.out.fields({ deleted: true });
 }
 
-interface TestOptions {
-  session?: string;
+interface TestOptions extends OwnerOptions {
   file?: string;
   untrusted?: boolean;
 }
@@ -121,19 +125,45 @@ async function testPolicy(cli: Cli, tool: string, args: string | undefined, opti
   const call = { tool, arguments: given.data, sessionId: options.session ?? '' };
   const context = { untrusted: options.untrusted ?? false };
   const { action, layer, index, reason } = decideToolCall(layers, call, context);
-  const explained = explainToolCall(layers, call, context);
+  const site = judgeSite(layers, given.data.url);
+  const isRefused = action === 'allow' && site?.allowed === false;
+  const explained = [...explainToolCall(layers, call, context), ...(site ? [describeSite(site)] : [])];
+  const verdict = isRefused
+    ? { action: 'block', layer: site.layer, rule: null, code: site.code, reason: site.reason }
+    : { action, layer, rule: index, reason };
   cli.out.rows(
-    { action, layer, rule: index, reason, explained },
-    [action.toUpperCase()],
+    { ...verdict, explained },
+    [verdict.action.toUpperCase()],
     explained.map(line => [line]),
   );
 }
 
-async function layersOf(cli: Cli, { session, file }: TestOptions): Promise<readonly LayeredPolicy[]> {
-  if (file !== undefined && session === undefined) return [{ layer: 'deployment', policy: await readPolicy(file) }];
-  if (session === undefined || file !== undefined) throw new UsageError('give --session or --file.');
+/** Undefined: the call opens no http address. */
+function judgeSite(layers: readonly LayeredPolicy[], address: unknown): SiteVerdict | undefined {
+  const url = URL.parse(String(address));
+  const host = url && canonicalHost(url.hostname.replace(/^\[|\]$/g, ''));
+  if (!host || !/^https?:$/.test(url.protocol)) return undefined;
+  const scheme = url.protocol === 'https:' ? 'https' : 'http';
+  const judge = compileSites(layers.map(({ layer, policy: { sites } }) => ({ layer, sites })));
+  return judge({ scheme, host, port: Number(url.port) || (scheme === 'https' ? 443 : 80) });
+}
+
+const describeSite = (site: SiteVerdict): string =>
+  site.allowed
+    ? 'the site: no policy refuses it; the egress proxy still refuses addresses of internal networks'
+    : `the site: ${site.code}, ${site.reason}`;
+
+async function layersOf(cli: Cli, { session, user, file }: TestOptions): Promise<readonly LayeredPolicy[]> {
+  if ([session, user, file].filter(each => each !== undefined).length !== 1)
+    throw new UsageError('give --session, --user or --file.');
+  if (file !== undefined) return [{ layer: 'deployment', policy: await readPolicy(file) }];
   const sessions = await connectController(cli);
-  return (await sessions.getEffectivePolicy(session)).layers;
+  if (session !== undefined) return (await sessions.getEffectivePolicy(session)).layers;
+  const layers = [
+    { layer: 'deployment', policy: await sessions.getPolicy({}) },
+    { layer: 'user', policy: await sessions.getPolicy(ownerOf({ user })) },
+  ] as const;
+  return layers.flatMap(({ layer, policy }) => (policy === null ? [] : [{ layer, policy }]));
 }
 
 const readPolicy = async (file: string): Promise<PolicyDocument> => parsePolicy(parseJson(await readText(file), file));

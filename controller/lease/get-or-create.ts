@@ -334,7 +334,7 @@ function acquireRefused({
     );
   const detail =
     code === 'user_quota_exceeded'
-      ? `The user has ${active} of ${limit} active sessions. End one, or try again in ${retryAfterSeconds} s.`
+      ? `The user has ${active} of ${limit} active sessions. Release or end one, or try again in ${retryAfterSeconds} s.`
       : `${active} of ${limit} browsers are in use, and ${turn ?? 0} callers are first. Try again in ${retryAfterSeconds} s: this place in the line is kept until then.`;
   return new OmicronError(code, detail, { retryAfterSeconds, limit, active });
 }

@@ -33,8 +33,13 @@ export function refusedPage(refusal: EgressRefusal): Refusal {
   return {
     code: isRefusalCode(code) && !isSiteFailure(code) ? code : 'action_failed',
     why: factOf(refusal),
-    instead: remedyOf(refusal) ?? (isSiteFailure(code) ? ANOTHER_SITE : ASK_OPERATOR),
+    instead: remedyOf(refusal) ?? adviceOf(code),
   };
+}
+
+function adviceOf(code: string): string {
+  if (code === 'https_only') return 'Open the https address of the site.';
+  return isSiteFailure(code) ? ANOTHER_SITE : ASK_OPERATOR;
 }
 
 const ANOTHER_SITE = 'Check the address; the site may be down.';

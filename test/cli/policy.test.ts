@@ -34,13 +34,40 @@ describe('policy test, on a file and without a controller', () => {
       layer: 'deployment',
       rule: 1,
       reason: expect.stringContaining('Encrypted sites only.'),
-      explained: [expect.stringMatching(/^block: /), 'also matches: deployment tools[0] (allow)'],
+      explained: [
+        expect.stringMatching(/^block: /),
+        'also matches: deployment tools[0] (allow)',
+        expect.stringContaining('the site: no policy refuses it'),
+      ],
     });
   });
 
   it('allows what no rule blocks', async () => {
     const { stdout } = await test('browser_navigate', '{"url": "https://example.com"}', '--file', file);
     expect(JSON.parse(stdout)).toMatchObject({ action: 'allow', rule: 0 });
+  });
+
+  it('judges the site of an address beside the tool', async () => {
+    const sites = join(await newFolder(), 'sites.json');
+    await writeFile(sites, JSON.stringify({ version: 1, sites: { deny: ['*.ads.example'], httpsOnly: true } }));
+    const judged = async (url: string) =>
+      JSON.parse((await test('browser_navigate', JSON.stringify({ url }), '--file', sites)).stdout);
+    expect(await judged('https://www.ads.example/a')).toMatchObject({
+      action: 'block',
+      code: 'site_denied',
+      layer: 'deployment',
+      reason: 'the deployment policy denies *.ads.example, which covers www.ads.example',
+    });
+    expect(await judged('http://shop.example')).toMatchObject({ action: 'block', code: 'https_only' });
+    expect(await judged('https://shop.example:8443')).toMatchObject({
+      action: 'block',
+      code: 'port_refused',
+      layer: null,
+    });
+    expect(await judged('https://[2001:db8::1]/')).toMatchObject({
+      action: 'allow',
+      explained: [expect.any(String), expect.stringContaining('internal networks')],
+    });
   });
 
   it('says what is wrong with the command line or the file', async () => {
@@ -51,7 +78,7 @@ describe('policy test, on a file and without a controller', () => {
     expect(await test('browser_navigate', 'no json', '--file', file)).toMatchObject({ code: 2 });
     expect(await test('browser_navigate')).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('--session or --file'),
+      stderr: expect.stringContaining('--session, --user or --file'),
     });
     expect(await test('browser_navigate', '--file', '/nowhere.json')).toMatchObject({ code: 2 });
   });

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { BrowserSessions } from '../../client/browser-sessions.ts';
 import type { Lease } from '../../client/lease.ts';
@@ -46,6 +47,15 @@ describe('lease', () => {
     clock.advance(ms);
     await eventually('a heartbeat', async () => heartbeats().length > before);
   };
+
+  it('shows its id to a log, and neither token nor address', () => {
+    const [token = ''] = Object.values(lease.headers);
+    const shown = inspect({ lease }, { depth: 5 });
+    expect(shown).toContain(SESSION_ID);
+    expect(token).not.toBe('');
+    expect(shown).not.toContain(token);
+    expect(shown).not.toContain(lease.mcpUrl);
+  });
 
   it('renews itself at a third of its time to live, with its epoch and user', async () => {
     await beat(renewed(5), 20_000);

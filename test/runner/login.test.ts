@@ -350,7 +350,7 @@ test('a value that a page repeats, in any spelling, is in no result', async () =
 
 test('the way out is the proxy alone, and its refusals are explained in words', async () => {
   expect((await goTo('https://denied.test/')).text).toMatch(
-    /denied\.test:443: The session's policy denies this site\. \(site_denied\)/,
+    /denied\.test:443: A policy denies this site\. \(site_denied\)/,
   );
   expect((await goTo('https://169.254.169.254/latest/')).text).toContain('(internal_address)');
   expect((await goTo(`http://127.0.0.1:${new URL(runner.url).port}/healthz`)).text).not.toContain('boot_id');
