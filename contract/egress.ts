@@ -204,6 +204,8 @@ const FAILURES: readonly string[] = [
 export const isSiteFailure = (code: string): boolean => FAILURES.includes(code);
 
 const OWN_MACHINE = /^(?:(?:.+\.)?localhost|127\.[\d.]+|\[?::1\]?)$/;
+/** Whether the host of a URL is the machine of the runner itself. */
+export const isOwnMachine = (host: string): boolean => OWN_MACHINE.test(host);
 
 /**
  * Both settings that open a site of the machine itself on a local stack, for a refusal of one: after one setting alone, the other
@@ -211,7 +213,7 @@ const OWN_MACHINE = /^(?:(?:.+\.)?localhost|127\.[\d.]+|\[?::1\]?)$/;
  */
 export function describeOwnMachineSettings(code: string, host: string, port: number): string | undefined {
   const isOfAddress = ['port_refused', 'internal_name', 'internal_address'].includes(code);
-  if (!isOfAddress || !OWN_MACHINE.test(host)) return undefined;
+  if (!isOfAddress || !isOwnMachine(host)) return undefined;
   const range = host.includes(':') ? '::1/128' : host.startsWith('127.') ? `${host}/32` : '127.0.0.1/32';
   const start = `start it with ${ENV.egressAllowedCidrs}=${range}`;
   if (DEFAULT_PORTS.some(open => open === port))

@@ -1,4 +1,6 @@
 import type { RedeemAnswer } from '../../contract/assignment.ts';
+import { isOwnMachine } from '../../contract/egress.ts';
+import { ENV } from '../../contract/names.ts';
 import { credentialTargets, decideCredential, hasNoPlace } from '../../contract/policy/credentials.ts';
 import type { EffectivePolicy } from '../../contract/policy/document.ts';
 import { domainOf } from '../secrecy/site.ts';
@@ -43,8 +45,10 @@ export function loginOrigins({
     if (origin.startsWith('https://') && hasNoPlace(layers, site, targets, known) && isAllowedByPerson(site, origin))
       return { allowed: true, reason: 'the person allowed it here' };
     const named = layers.some(({ credentials }) => Object.hasOwn(credentials, site));
-    if (insecureOrigins.includes(origin) && !named && targets === undefined)
-      return { allowed: true, reason: 'the deployment allows this origin' };
+    if (insecureOrigins.includes(origin))
+      return named || targets !== undefined
+        ? { allowed: false, reason: `"${site}" has a place of its own; without one it may be filled on ${origin}` }
+        : { allowed: true, reason: 'the deployment allows this origin' };
     return decideCredential(layers, site, origin, targets, known);
   };
   const targetsOf = ({ site, targets, known }: Site): string[] =>
@@ -79,7 +83,7 @@ export function loginOrigins({
         return {
           found: false,
           code: 'origin_refused',
-          reason: `credentials are filled on https origins only, not on ${origin}`,
+          reason: describeInsecure(origin),
         };
       const [only] = known;
       if (wanted !== undefined && only !== undefined)
@@ -89,5 +93,14 @@ export function loginOrigins({
   };
 }
 
+function describeInsecure(origin: string): string {
+  const refused = `credentials are filled on https origins only, not on ${origin}`;
+  return isOwnMachine(hostnameOf(origin))
+    ? `${refused}; a local stack that is started with ${ENV.insecureLoginOrigins}=${origin} fills them there`
+    : refused;
+}
+
+const hostnameOf = (url: string): string => URL.parse(url)?.hostname ?? '';
+
 /** The part of a page's address that an audit keeps: its registrable domain, else its host. */
-export const siteDomain = (url: string): string => domainOf(URL.parse(url)?.hostname ?? '');
+export const siteDomain = (url: string): string => domainOf(hostnameOf(url));

@@ -24,6 +24,24 @@ it.each([
   expect(origins(credentials).isFilledSomewhere(site)).toBe(isTold);
 });
 
+it('says why an origin without https is refused, and what would allow it', () => {
+  const origin = 'http://127.0.0.1:3000';
+  const site = { site: 'bakery', totp: false, targets: ['bakery.example'] };
+  const stack = (insecure: string[]) =>
+    loginOrigins({ sites: [site], policy: () => ({ version: 'v1', layers: [] }), insecureOrigins: insecure });
+  expect(stack([]).siteFor(origin, undefined)).toMatchObject({
+    code: 'origin_refused',
+    reason: expect.stringContaining(`OMICRON_INSECURE_LOGIN_ORIGINS=${origin}`),
+  });
+  expect(stack([]).siteFor('http://shop.example', undefined)).toMatchObject({
+    reason: expect.not.stringContaining('OMICRON_'),
+  });
+  expect(stack([origin]).siteFor(origin, 'bakery')).toMatchObject({
+    code: 'origin_refused',
+    reason: expect.stringContaining('has a place of its own'),
+  });
+});
+
 it('fills by the deployment’s map only while no policy names the key', () => {
   const walmart = { site: 'walmart', totp: false, known: ['walmart.com'] };
   expect(origins({}).decide(walmart, 'https://www.walmart.com').allowed).toBe(true);
