@@ -19,6 +19,7 @@ const RUNNER_PROGRAMS = [
   'runner/files/pdf-text.program.ts',
   'runner/text-thread/text-thread.worker.ts',
   'runner/uploader/main.ts',
+  'runner/watchdog.program.js',
 ];
 
 interface Contents {

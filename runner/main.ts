@@ -25,6 +25,7 @@ import { controllerClient } from './reporting/controller-client.ts';
 import { createRunner } from './runner.ts';
 import { type RunnerSettings, runnerSettings } from './settings.ts';
 import { warmUp } from './warm-up.ts';
+import { startWatchdog } from './watchdog.ts';
 
 /**
  * How often an unleased runner pings its controller, and how long that may be unreachable before the runner exits:
@@ -157,6 +158,8 @@ if (settings.portFile !== undefined) {
 log.info({ boot_id: runner.bootId, port }, 'listening');
 // Loading leaves 30 MB of garbage that an idle process would keep: measured.
 void runner.warm().then(collectGarbage);
+// Elsewhere the controller does it (controller/runners/local/answer-watch.ts).
+if (isPod) startWatchdog({ runnerId: settings.runnerId, host: settings.host, port, log });
 
 const ending = new AbortController();
 void runner.stopped.then(() => {

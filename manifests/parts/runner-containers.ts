@@ -95,15 +95,10 @@ export function browser(env: Environment): k8s.Container {
     startupProbe: { ...health, periodSeconds: 1, failureThreshold: 60 },
     // O11: only the port, so that a slow page does not remove the runner from its Service.
     readinessProbe: { tcpSocket: { port: portNumber(PORTS.runner) }, periodSeconds: 5, timeoutSeconds: 2 },
-    // Asks the browser, so that a dead Chromium in a live process is noticed. A runner that does not answer is gone within 30 s: at most
-    // 18 until the probe has failed three times, and 10 for one that can still finish its video.
-    livenessProbe: {
-      ...health,
-      timeoutSeconds: 3,
-      periodSeconds: 5,
-      failureThreshold: 3,
-      terminationGracePeriodSeconds: 10,
-    },
+    // Asks the browser, so that a dead Chromium in a live process is noticed. A runner that does not answer at all is killed by its own watchdog
+    // (runner/watchdog.ts) within 20 s, before this probe fails: the pod ends with its browser, so the kubelet would wait for the grace of the
+    // whole pod, also where a probe names a shorter one, and would not report the end until the upload is over.
+    livenessProbe: { ...health, timeoutSeconds: 3, periodSeconds: 5, failureThreshold: 5 },
     // The end of its log becomes the reason of a failed start.
     terminationMessagePolicy: 'FallbackToLogsOnError',
     resources: resources(env.runner.browser),

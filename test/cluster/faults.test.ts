@@ -323,6 +323,23 @@ test.runIf(onNode)('a browser killed ends its session with a reason, and its vid
   });
 });
 
+test.runIf(onNode)(
+  'a runner that does not answer ends its session within 30 s, which says so, and its video is kept',
+  LIMIT,
+  async () => {
+    const [held, other] = [await lease({ recorded: true }), await lease()];
+    await held.browser.call('browser_wait_for', { time: 4 }); // its video is on the disk, cluster by cluster
+    const [pid = 0] = await processesLike(held.pod.uid, /^node .*runner\/main/);
+    happens();
+    process.kill(pid, 'SIGSTOP');
+    expect((await losesItsRunner(sessions, held, 30_000)).error).toMatch(/had not answered over HTTP for \d+ s/);
+    await afterwards('runner does not answer', { sessionsLost: 1 }, async () => {
+      await serves(other);
+      await leaseAgain(held);
+    });
+  },
+);
+
 test(
   '[G2] a drained node hibernates its sessions: tabs and logins come back on another runner; until there is a node, a start says what the scheduler says',
   LIMIT,

@@ -5,6 +5,7 @@ import { ENVIRONMENTS } from '../../manifests/environments.ts';
 import { CONTROLLER_RIGHTS } from '../../manifests/parts/controller-rights.ts';
 import { renderObjects } from '../../manifests/render.ts';
 import { arrayOf, readField } from '../../policies/manifests/rule.ts';
+import { WATCHDOG_PATIENCE } from '../../runner/watchdog.ts';
 
 // The documents' demands on the objects of the cluster, object by object; docs/adr/0046-what-differs-from-the-documents.md has
 // what is otherwise on purpose.
@@ -61,7 +62,7 @@ describe.each(Object.values(ENVIRONMENTS))('$name', env => {
     for (const unneeded of ['pods/log', 'pods/exec', 'endpoints', 'secrets']) expect(granted).not.toContain(unneeded);
   });
 
-  test('[O11] a runner pod has the name, labels, volumes, sizes, node and readiness of the document', () => {
+  test('[O11] a runner pod has the name, labels, volumes, sizes, node and probes of the document', () => {
     const id = '6c8f1f6e-0000-4000-8000-000000000001';
     const template = find('PodTemplate', 'pw-mcp-runner', NAMESPACES.runners);
     const pod = runnerPod(
@@ -91,6 +92,16 @@ describe.each(Object.values(ENVIRONMENTS))('$name', env => {
         { name: 'shm', emptyDir: expect.objectContaining({ medium: 'Memory' }) },
       ]),
     });
+    // The watchdog ends a silent runner before the kubelet, which would wait for the grace of the whole pod.
+    const {
+      failureThreshold = 0,
+      periodSeconds = 0,
+      timeoutSeconds = 0,
+    } = pod.spec?.containers[0]?.livenessProbe ?? {};
+    const { askEveryMs, answerMs, silentMax } = WATCHDOG_PATIENCE;
+    expect((failureThreshold - 1) * periodSeconds + timeoutSeconds).toBeGreaterThan(
+      (silentMax * (askEveryMs + answerMs)) / 1_000,
+    );
     if (env.name !== 'prod') return;
     expect(pod.spec?.containers[0]?.resources).toMatchObject({
       requests: { cpu: '1', memory: '2Gi' },

@@ -1,4 +1,5 @@
 import type { V1ContainerStatus, V1Pod } from '@kubernetes/client-node';
+import * as z from 'zod';
 import type { Death } from '../../ports/runners.ts';
 
 /** The container in which the browser runs; the uploader beside it may live longer. */
@@ -7,8 +8,11 @@ const BROWSER = 'browser';
 /** Characters of a container's last log line. */
 const LAST_LINE_MAX = 500;
 
-/** 128 and SIGKILL, which the kubelet sends to a container that ignores SIGTERM. */
+/** 128 and SIGKILL, which the kubelet sends to a container that ignores SIGTERM, and the runner's watchdog to one that does not answer. */
 const KILLED = 137;
+
+/** The last line of a runner that its watchdog killed (runner/watchdog.program.js). */
+const watchdogLine = z.object({ why: z.string().max(LAST_LINE_MAX) });
 
 const ASK_AGAIN = 'Request a new lease.';
 export const POD_GONE = `The pod no longer exists. ${ASK_AGAIN}`;
@@ -24,11 +28,21 @@ function describeTermination(status: V1ContainerStatus | undefined): string | un
   if (!end) return undefined;
   if (end.reason === 'OOMKilled')
     return 'The browser ran out of memory (OOMKilled); give runners more memory, or visit lighter pages.';
-  if (end.exitCode === KILLED)
-    return `The browser's container was killed (exit code ${KILLED}): most often it did not answer its liveness probe.`;
   // The end of its log, by the template's terminationMessagePolicy.
   const lastLine = end.message?.trim().split('\n').at(-1)?.slice(0, LAST_LINE_MAX);
+  if (end.exitCode === KILLED) {
+    const why = watchdogReason(lastLine ?? '') ?? 'most often it did not answer its liveness probe';
+    return `The browser's container was killed (exit code ${KILLED}): ${why}.`;
+  }
   return `The browser's container ended (${end.reason ?? 'no reason'}, exit code ${end.exitCode})${lastLine ? `: ${lastLine}` : ''}.`;
+}
+
+function watchdogReason(line: string): string | undefined {
+  try {
+    return watchdogLine.parse(JSON.parse(line)).why;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Why this runner is dead or dying, from the pod alone. Null: it lives, or is only starting. */

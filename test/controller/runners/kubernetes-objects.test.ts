@@ -81,6 +81,20 @@ describe('the state of a pod decides about its lease', () => {
       { ended: true, reason: /did not answer its liveness probe/ },
     ],
     [
+      'was killed by its watchdog',
+      pod({
+        ...browser({
+          terminated: {
+            reason: 'Error',
+            exitCode: 137,
+            message:
+              '{"phase":"leased"}\n{"level":60,"why":"it had not answered over HTTP for 20 s","msg":"killing it"}\n',
+          },
+        }),
+      }),
+      { ended: true, reason: /exit code 137\): it had not answered over HTTP for 20 s\. Request a new lease/ },
+    ],
+    [
       'crashed',
       pod({ ...browser({ terminated: { reason: 'Error', exitCode: 1, message: 'first\nno browser was found\n' } }) }),
       { ended: true, reason: /exit code 1\): no browser was found\./ },
