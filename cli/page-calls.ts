@@ -59,5 +59,5 @@ export const PAGE_CALLS = {
   }),
 };
 
-/** Answers where the page is. */
-export const PAGE_FACTS = evaluate('() => ({ url: location.href, title: document.title })');
+/** Answers where the page is, without a script in it: a page that ran one is not logged in to. */
+export const PAGE_FACTS = tool('browser_tabs', { action: 'list' });

@@ -59,14 +59,28 @@ function requireValue(values: Record<string, string>, key: string): string {
 const pick = (values: Record<string, string>, keys: readonly string[]): Record<string, string> =>
   Object.fromEntries(keys.map(key => [key, requireValue(values, key)]));
 
+/** Options of the command line. Prints how it is used, and exits, where they are asked for or wrong. */
+function readOptions() {
+  try {
+    const { values } = parseArgs({
+      options: {
+        'database-url-file': { type: 'string' },
+        'public-keys': { type: 'boolean' },
+        'profile-key': { type: 'boolean' },
+        help: { type: 'boolean' },
+      },
+    });
+    if (!values.help) return values;
+    process.stdout.write(USAGE);
+    return process.exit(0);
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n\n${USAGE}`);
+    return process.exit(2);
+  }
+}
+
 function main(): void {
-  const { values: options } = parseArgs({
-    options: {
-      'database-url-file': { type: 'string' },
-      'public-keys': { type: 'boolean' },
-      'profile-key': { type: 'boolean' },
-    },
-  });
+  const options = readOptions();
   const there = read(SECRETS.controller);
   const from = options['database-url-file'];
   if (there === undefined && (from === undefined || options['public-keys'])) {

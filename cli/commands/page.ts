@@ -112,10 +112,11 @@ async function resultOf(browser: PageConnection, call: PageCall): Promise<PageRe
   return call.playwright.args.function === undefined ? pageFacts(browser) : evaluatedResult(called, browser);
 }
 
-/** Address and title of the page; a toolset without `browser_evaluate` does not say it. */
+/** Address and title of the page. */
 async function pageFacts(browser: PageConnection): Promise<PageResult> {
-  const facts = await browser.call({ compat: PAGE_FACTS, playwright: PAGE_FACTS });
-  return { success: true, ...evaluatedFields(facts) };
+  const { text } = await browser.call({ compat: PAGE_FACTS, playwright: PAGE_FACTS });
+  const [, title = '', url] = /^- \d+: \(current\) \[(.*)\]\((\S*)\)$/m.exec(text) ?? [];
+  return { success: true, ...(url === undefined ? {} : { url, title }) };
 }
 
 async function evaluatedResult(called: ToolResult, browser: PageConnection): Promise<PageResult> {

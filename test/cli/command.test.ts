@@ -21,6 +21,7 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
       OMICRON_USER_LIMIT: '2',
       OMICRON_MCP_TOKEN_SECONDS: '600',
       OMICRON_EGRESS_ALLOWED_CIDRS: `${hostname}/32`,
+      OMICRON_INSECURE_LOGIN_ORIGINS: site.url,
     });
     const policy = JSON.stringify({ version: 1, sites: { ports: [Number(port)] } });
     json(await command(['--folder', stack.folder, 'policy', 'apply', '-'], { input: policy }));
@@ -107,6 +108,23 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
     expect(await verdict('browser_navigate', '{"url": "https://example.com/"}')).toBe('allow');
     json(await run('session', 'close', id));
     json(await run('policy', 'delete', '--user', 'eve'));
+  });
+
+  it('logs in by hand: the names of a credential are typed, command by command', async () => {
+    const set = ['credentials', 'set', 'bakery', '--user', 'kim', '--username', site.login.username];
+    json(await runHere(['--folder', stack.folder, ...set], { environment: shell(), input: site.login.password }));
+    const { session_id: id } = json(
+      await run('session', 'start', '--user', 'kim', '--conversation', 'c', '--no-video'),
+    );
+    const page = async (...args: string[]) => json(await run('page', ...args, '--session', id));
+    await page('goto', `${site.url}/login`);
+    expect(await page('type', 'input[name=username]', 'BAKERY_USERNAME')).toEqual({
+      ...{ success: true, url: `${site.url}/login`, title: expect.any(String) },
+    });
+    await page('type', 'input[name=password]', 'BAKERY_PASSWORD');
+    expect(await page('click', 'button')).toMatchObject({ success: true, url: `${site.url}/orders` });
+    json(await run('session', 'close', id));
+    json(await run('credentials', 'delete', 'bakery', '--user', 'kim'));
   });
 
   it('[S2] acts on the page of a live session, by id or by name, and prints one form of result', async () => {
