@@ -23,6 +23,7 @@ export type MemoryVerdict =
 const MIB = 1024 * 1024;
 const formatMib = (bytes: number) => `${Math.round(bytes / MIB)} MiB`;
 const sumBytes = (processes: readonly TreeProcess[]) => processes.reduce((total, { bytes }) => total + bytes, 0);
+const sharedBytes = (processes: readonly TreeProcess[]) => sumBytes(processes.filter(({ isRenderer }) => !isRenderer));
 
 /**
  * The process that has to end: the largest renderer when it, or all processes together, take too much; when what all tabs share
@@ -31,7 +32,7 @@ const sumBytes = (processes: readonly TreeProcess[]) => processes.reduce((total,
 export function judgeMemory({ processes, busyMs }: ProcessSample, limits: MemoryLimits): MemoryVerdict | undefined {
   const renderers = processes.filter(({ isRenderer }) => isRenderer);
   const total = sumBytes(processes);
-  const shared = total - sumBytes(renderers);
+  const shared = sharedBytes(processes);
   const [largest] = renderers.toSorted((a, b) => b.bytes - a.bytes);
   const [busiest] = renderers.toSorted((a, b) => (busyMs.get(b.pid) ?? 0) - (busyMs.get(a.pid) ?? 0));
   // Past what all may take together no tab is looked for: the machine comes first.
@@ -76,31 +77,52 @@ export async function watchMemory({ look, limits, clock, signal, stop }: MemoryW
   let before = new Map<number, number>();
   let stoppedMs = -Infinity;
   let tooMuchSinceMs: number | undefined;
+  let leastShared = Infinity;
   const stopped = new Set<number>();
+
+  /** Stops one renderer, or the browser; true: another one may have to be stopped too, before the next look. */
+  function stopOne(sample: ProcessSample, now: number): boolean {
+    const verdict = judgeMemory(sample, limits);
+    if (verdict === undefined) {
+      tooMuchSinceMs = undefined;
+      return false;
+    }
+    tooMuchSinceMs ??= now;
+    if (verdict.stop === 'browser' || now - tooMuchSinceMs > PATIENCE_MS) {
+      const why = verdict.stop === 'browser' ? verdict.why : `${verdict.why}, and closing tabs did not help`;
+      stop({ stop: 'browser', why });
+      return false;
+    }
+    const isNext = isCrowded(verdict, sample, leastShared, limits);
+    if (!isNext && !isOwn(verdict, sample, limits) && now - stoppedMs <= FREED_MS) return false;
+    stopped.add(verdict.pid);
+    stoppedMs = now;
+    stop(verdict);
+    return isNext;
+  }
+
   while (!signal.aborted) {
     await clock.sleep(LOOK_MS, signal, true).catch(() => undefined);
     const processes = signal.aborted ? [] : await look().catch(() => []);
     const busyMs = new Map(processes.map(({ pid, cpuMs }) => [pid, cpuMs - (before.get(pid) ?? 0)]));
     before = new Map(processes.map(({ pid, cpuMs }) => [pid, cpuMs]));
-    const alive = processes.filter(({ pid }) => !stopped.has(pid));
-    const verdict = judgeMemory({ processes: alive, busyMs }, limits);
-    const now = clock.nowMs();
-    if (verdict === undefined) {
-      tooMuchSinceMs = undefined;
-      continue;
-    }
-    tooMuchSinceMs ??= now;
-    if (verdict.stop === 'renderer' && now - tooMuchSinceMs > PATIENCE_MS)
-      stop({ stop: 'browser', why: `${verdict.why}, and closing tabs did not help` });
-    else if (verdict.stop === 'browser') stop(verdict);
-    else if (isOwn(verdict, alive, limits) || now - stoppedMs > FREED_MS) {
-      stopped.add(verdict.pid);
-      stoppedMs = now;
-      stop(verdict);
-    }
+    if (processes.length > 0) leastShared = Math.min(leastShared, sharedBytes(processes));
+    const alive = () => processes.filter(({ pid }) => !stopped.has(pid));
+    while (stopOne({ processes: alive(), busyMs }, clock.nowMs()));
   }
 }
 
 /** A renderer that is too large itself is stopped at once, whatever was stopped before. */
-const isOwn = ({ pid }: { pid: number }, processes: readonly TreeProcess[], { rendererBytes }: MemoryLimits) =>
+const isOwn = ({ pid }: { pid: number }, { processes }: ProcessSample, { rendererBytes }: MemoryLimits) =>
   processes.some(process => process.pid === pid && process.bytes > rendererBytes);
+
+/**
+ * Whether renderers take too much even if the others took as little as they ever did: then one is stopped after the other. A page may open
+ * tabs, each with a process, faster than one is stopped each time that memory is waited for.
+ */
+const isCrowded = (
+  { stored }: { stored: boolean },
+  { processes }: ProcessSample,
+  leastShared: number,
+  { memoryBytes }: MemoryLimits,
+) => !stored && sumBytes(processes) - sharedBytes(processes) + leastShared > memoryBytes;
