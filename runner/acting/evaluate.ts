@@ -63,14 +63,17 @@ const answered = (json: unknown): CallToolResult => ({
 
 /** The text that the page gave as JSON, quoted where it is none: the page may have written a JSON.stringify of its own. */
 function asJson(said: string): string {
-  const text = makeWellFormed(said);
+  const text = makeWellFormed(said.slice(0, ANSWER_CHARACTERS_MAX));
   try {
-    JSON.parse(text);
+    JSON.parse(text); // the beginning of a longer one is none
     return text;
   } catch {
     return ALONE.test(text) ? bareText(text) : JSON.stringify(text);
   }
 }
+
+/** Results have room for fewer; longer ones would hold the runner's thread. */
+const ANSWER_CHARACTERS_MAX = 2_000_000;
 
 /** Values that have no form in JSON, and stand alone; the page names functions and symbols. */
 const ALONE = /^(?:-?\d+n|NaN|-?Infinity|-0|<(?:function\b|Symbol\().*>)$/s;

@@ -66,6 +66,12 @@ const ATTACKS: Readonly<Record<string, Attack>> = {
     { function: '() => document.body.innerText', tokensMax: 100_000 },
     /### Result/,
   ),
+  'an answer of megabytes that imitates refs': attack(
+    'evil',
+    'browser_evaluate',
+    { function: "() => ['[r'.repeat(5_000_000)]" },
+    /\[r\[r/,
+  ),
   'many rows': attack('rows', 'browser_snapshot', { tokensMax: 100_000 }, /one/),
   'many buttons': attack('buttons', 'browser_find', { text: 'Pay', tokensMax: 100_000 }, /Found 3000/),
   'many long labels': attack('fields', 'browser_snapshot', { tokensMax: 100_000 }, /Name/),
