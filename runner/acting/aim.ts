@@ -1,12 +1,13 @@
 import type { Page } from 'playwright-core';
 import * as z from 'zod';
 import { within } from '../../time/within.ts';
-import { pageFunction, pageScript } from '../browser/page-script.ts';
-import { isRef, locate } from './target.ts';
+import { pageScript } from '../browser/page-script.ts';
+import { playwrightFrame } from '../browser/playwright-frame.ts';
+import { readSelector } from '../browser/playwright-selectors.ts';
+import { isRef } from './target.ts';
 
 const SCRIPT = pageScript(new URL('./aim.page.js', import.meta.url));
-const AIM = pageFunction<[elements: unknown[]]>(SCRIPT);
-const AIM_ONE = pageFunction<[element: unknown]>(`element => (${SCRIPT})([element])`);
+const AIM = `({ elements }) => (${SCRIPT})(elements)`;
 const AIM_MS = 1_000;
 
 const point = z.object({ x: z.number(), y: z.number() });
@@ -28,8 +29,16 @@ export type Aim = z.infer<typeof aim>;
 
 /** Undefined: there is no such element, or nothing is seen of it. */
 export async function aimAt(page: Page, target: string): Promise<Aim | undefined> {
-  const found = locate(page, target);
-  // Refs are known to Playwright's own world alone, and where all of a target are read is the page's.
-  const read = isRef(target) ? found.evaluate(AIM_ONE, undefined, { timeout: AIM_MS }) : found.evaluateAll(AIM);
+  const read = readAim(page, target).catch(() => undefined);
   return aim.safeParse(await within(read, AIM_MS)).data;
+}
+
+/**
+ * Read in Playwright's own world, which knows refs and has its script. An element of the page's world would bring that script, of 330 kB,
+ * there in each new document.
+ */
+async function readAim(page: Page, target: string): Promise<unknown> {
+  const selector = isRef(target) ? `aria-ref=${target}` : readSelector(target);
+  const { selectors } = playwrightFrame(page.mainFrame());
+  return (await selectors.callOnSelector({ selector, strict: false }, AIM, undefined))?.result;
 }

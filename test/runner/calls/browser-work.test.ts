@@ -100,6 +100,23 @@ test('a script answers with its JSON, or with what it threw', async () => {
   }
 });
 
+test("a click brings no script of Playwright's into the page's own world", async () => {
+  await call('browser_navigate', { url: `${site.url}/login` });
+  const [page] = browser.context.pages();
+  if (page === undefined) throw new Error('There is no tab.');
+  const session = await browser.context.newCDPSession(page);
+  const large: number[] = [];
+  session.on('Debugger.scriptParsed', ({ length = 0, executionContextAuxData }) => {
+    const isOfPage = (executionContextAuxData as { isDefault?: boolean } | undefined)?.isDefault === true;
+    if (isOfPage && length > 100_000) large.push(length);
+  });
+  await session.send('Debugger.enable');
+  const clicked = await call('browser_click', { target: 'input[type=password]' });
+  await session.detach();
+  expect(clicked.isError, clicked.texts.join()).toBe(false);
+  expect(large).toEqual([]);
+});
+
 test('a tab in the background that hangs does not block the others', async () => {
   await call('browser_navigate', { url: `${site.url}/` });
   await call('browser_tabs', { action: 'new', url: `${site.url}/login` });
