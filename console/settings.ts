@@ -5,11 +5,11 @@ import {
   choice,
   type Fault,
   httpUrl,
+  originsSchema,
   parseEnvironment,
   portSchema,
   type SettingsOf,
   sharedSecret,
-  wordsSchema,
 } from '../process/environment.ts';
 
 const text = (fallback: string) => z.string().default(fallback);
@@ -28,8 +28,8 @@ export const CONSOLE_SETTINGS = {
   serviceSecret: [ENV.serviceSecret, sharedSecret()],
   /** An ffmpeg with libx264, which makes MP4s of videos; without it they stay WebM. */
   ffmpeg: [ENV.ffmpegPath, z.string().optional()],
-  /** Origins of pages that may show a preview in a frame, e.g. `https://chat.example.com`. */
-  embedOrigins: [ENV.consoleEmbedOrigins, wordsSchema()],
+  /** Origins of pages that may show a preview in a frame, joined by commas, e.g. `https://chat.example.com`. */
+  embedOrigins: [ENV.consoleEmbedOrigins, originsSchema()],
   /** OpenID Connect issuer that signs people in. */
   oidcIssuer: [ENV.consoleOidcIssuer, httpUrl().optional()],
   /** Client id of the console at that issuer. */

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { type Console, startConsole } from '../console/server/console.ts';
 import { ENV } from '../contract/names.ts';
 import { OmicronError } from '../contract/problem.ts';
-import { pickVariables, wordsSchema } from '../process/environment.ts';
+import { originsSchema, pickVariables } from '../process/environment.ts';
 import { collectGarbage } from '../process/garbage.ts';
 import { TRACING_VARIABLES } from '../process/tracing.ts';
 import { startLocalController } from './controller.ts';
@@ -58,6 +58,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   started.defer(() => folder.clearRunning());
 
   const { settings = {} } = options;
+  const embedOrigins = readEmbedOrigins(settings[ENV.consoleEmbedOrigins]);
   const keys = await folder.keys(settings[ENV.serviceSecret]);
   const port = options.port || (await freePort(await folder.lastPort()));
   const egress = await egressOf(options, port, keys.egressSecret);
@@ -85,7 +86,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     controllerUrl: controller.url,
     serviceSecret: keys.serviceSecret,
     ffmpeg: findTools(options.runnerEnv ?? {}).ffmpeg ?? undefined,
-    embedOrigins: wordsSchema().parse(options.settings?.[ENV.consoleEmbedOrigins]),
+    embedOrigins,
     log: options.log,
   });
   started.defer(() => pages.stop());
@@ -104,6 +105,12 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       return stopped;
     },
   };
+}
+
+function readEmbedOrigins(value: string | undefined): string[] {
+  const { data, error } = originsSchema().safeParse(value);
+  if (data) return data;
+  throw new OmicronError('invalid_request', `${ENV.consoleEmbedOrigins} ${error.issues[0]?.message}.`);
 }
 
 async function stackRunning(folder: StackFolder): Promise<OmicronError> {

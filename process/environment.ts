@@ -75,6 +75,17 @@ export const wordsSchema = () =>
     .default('')
     .transform(text => text.split(/[\s,]+/).filter(word => word !== ''));
 
+/** Origins of web pages, joined by commas or white space; none when the variable is not set. */
+export const originsSchema = () =>
+  wordsSchema().superRefine((words, context) => {
+    const wrong = words.find(word => !/^https?:/.test(word) || URL.parse(word)?.origin !== word);
+    if (wrong !== undefined)
+      context.addIssue({
+        code: 'custom',
+        message: `must be origins such as https://host:8443, comma-separated: "${wrong}" is no origin`,
+      });
+  });
+
 /** A shared secret for HS256: <https://www.rfc-editor.org/rfc/rfc7518#section-3.2>. */
 export const sharedSecret = () =>
   z.string().refine(text => Buffer.byteLength(text) >= 32, { error: 'must have at least 32 bytes' });

@@ -10,6 +10,7 @@ import {
   type Fault,
   httpUrl,
   integer,
+  originsSchema,
   parseEnvironment,
   portSchema,
   type SettingsOf,
@@ -24,17 +25,6 @@ const pathSchema = () =>
     .string()
     .min(1)
     .transform(text => resolve(text));
-
-const origins = z.string().transform((text, context): readonly string[] => {
-  const list = text.split(',').map(origin => origin.trim());
-  const wrong = list.find(origin => URL.parse(origin)?.origin !== origin);
-  if (wrong === undefined) return list;
-  context.addIssue({
-    code: 'custom',
-    message: `must be origins such as https://host:8443, comma-separated: "${wrong}" is no origin`,
-  });
-  return z.NEVER;
-});
 
 const spki = z
   .string()
@@ -121,9 +111,9 @@ export const RUNNER_SETTINGS = {
       .transform(text => text === 'on'),
   ],
   /** Exact http origins on which credentials may be filled: for tests and demos. */
-  insecureLoginOrigins: [ENV.insecureLoginOrigins, origins.default([])],
+  insecureLoginOrigins: [ENV.insecureLoginOrigins, originsSchema()],
   /** Origins whose pages may use `/mcp` and `/live`, and whose hosts a gateway may send as `Host`. */
-  mcpOrigins: [ENV.mcpOrigins, origins.default([])],
+  mcpOrigins: [ENV.mcpOrigins, originsSchema()],
   /** The least severe log lines that are written. */
   logLevel: [ENV.logLevel, choice('trace', 'debug', 'info', 'warn', 'error', 'fatal').default('info')],
 } as const;

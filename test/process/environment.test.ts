@@ -7,6 +7,7 @@ import {
   EnvironmentError,
   httpUrl,
   integer,
+  originsSchema,
   parseEnvironment,
   portSchema,
   sharedSecret,
@@ -101,4 +102,19 @@ describe('the environment of a program', () => {
     expect(together({ APP_NAME: 'a', APP_MODE: 'off' }).url).toBeUndefined();
     expect(() => together({})).toThrow('The app cannot start:\n  APP_NAME is not set');
   });
+});
+
+it('takes whole origins of web pages, and nothing else', () => {
+  const variables = { origins: ['A_ORIGINS', originsSchema()] } as const;
+  const read = (value: string) => parseEnvironment('console', variables, { A_ORIGINS: value }).origins;
+  expect(read('https://a.example, http://127.0.0.1:3000')).toEqual(['https://a.example', 'http://127.0.0.1:3000']);
+  expect(read('')).toEqual([]);
+  for (const wrong of [
+    '*',
+    '127.0.0.1:3000',
+    'https://a.example/',
+    'http://a.example; script-src *',
+    'ftp://a.example',
+  ])
+    expect(() => read(wrong), wrong).toThrow('is no origin');
 });

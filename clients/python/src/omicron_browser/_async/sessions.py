@@ -400,11 +400,22 @@ class AsyncBrowserSessions:
         return (await self._connection.call(wire.PendingUserActionList, "GET", path))["user_actions"]
 
     async def create_live_token(
-        self, session_id: str, *, role: LiveRole = "view", viewer: str | None = None, user_id: str | None = None
+        self,
+        session_id: str,
+        *,
+        role: LiveRole = "view",
+        viewer: str | None = None,
+        viewer_id: str | None = None,
+        user_id: str | None = None,
     ) -> wire.LiveTokenAnswer:
-        """A token that opens one live view of the running browser, within a minute (docs/live-view.md)."""
+        """A token that opens one live view of the running browser, within a minute (docs/live-view.md).
+
+        `viewer` is the name that other people read, `viewer_id` the person's id at the platform. With `user_id` a session of
+        another user is refused; without it the caller checks whose session it is.
+        """
         path = f"{session_path(session_id)}/live-token"
-        body = {"role": role} if viewer is None else {"role": role, "viewer": viewer}
+        given = {"role": role, "viewer": viewer, "viewer_id": viewer_id}
+        body = {name: value for name, value in given.items() if value is not None}
         return await self._connection.call(wire.LiveTokenAnswer, "POST", path, body=body, user_id=user_id)
 
     async def get_usage(
