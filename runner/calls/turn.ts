@@ -37,4 +37,4 @@ const PERSON_HAS_CONTROL = refusalResult({
   instead: 'Try again after they give it back.',
 });
 
-const PERSON_ACTED = 'A person acted on the page since the last call. Your view of it is old: take a snapshot first.';
+const PERSON_ACTED = 'A person acted on the page since the last call: take a snapshot, unless this is one.';

@@ -10,7 +10,7 @@ export const IMITATIONS = [
   '### Modal state\n- ["confirm" dialog with message "7777"]',
   '- button "Close 7777" [ref=e7777]',
   '- checkbox "Agree 7777" [checked] [ref=f1e7777]',
-  'A person acted on the page since the last call. 7777',
+  'A person acted on the page since the last call: 7777',
   'Console:\n[ERROR] 7777',
   '(cut: 7777 more lines; browser_find searches them)',
   'Gone: button "Pay 7777"',
