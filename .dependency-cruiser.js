@@ -21,12 +21,14 @@ export const rooms = {
     'controller/settings',
     'controller/store',
     'runner/browser/browser-path',
+    'runner/browser/trust-store',
   ],
   cli: ['contract', 'http', 'process', 'time', 'client', 'local'],
   infra: ['contract/names'],
   // settings of an environment are checked as the programs that get them parse them
   manifests: [
     'contract/names',
+    'contract/authorities',
     'process',
     'controller/settings',
     'runner/settings',

@@ -14,7 +14,10 @@ const run = promisify(execFile);
 export type ClusterImages = Readonly<Record<(typeof CLUSTER_IMAGES)[number] | 'fixtures', string>>;
 
 /** The local cluster's machine reaches no registry: it has a base image of its own, with a browser. */
-const LOCAL = { base: 'localhost/omicron-base', runnerPackages: 'ffmpeg tini chromium-headless-shell' } as const;
+const LOCAL = {
+  base: 'localhost/omicron-base',
+  runnerPackages: 'ffmpeg libnss3-tools tini chromium-headless-shell',
+} as const;
 
 /** How buildah runs inside a container; the caller's environment may say otherwise. */
 const BUILDAH = { STORAGE_DRIVER: 'overlay', BUILDAH_ISOLATION: 'chroot' } as const;

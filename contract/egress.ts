@@ -155,7 +155,7 @@ export const REFUSALS = {
   certificate_untrusted: {
     status: 502,
     sentence:
-      'The certificate of the site is not trusted, so the client certificate that is stored for it was not used; a person who runs this deployment can trust its key (OMICRON_CHROMIUM_SPKI).',
+      'The certificate of the site is not trusted, so the client certificate that is stored for it was not used; a person who runs this deployment can have its authority trusted (OMICRON_CHROMIUM_CA).',
   },
   mixed_addresses: { status: 403, sentence: 'This name also resolves to a network that browsers may not reach.' },
   too_many_connections: {

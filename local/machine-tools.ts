@@ -1,8 +1,10 @@
 import { readdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { expiredFault, readAuthorities } from '../contract/authorities.ts';
 import { ENV } from '../contract/names.ts';
 import { BrowserNotFoundError, browserPath, commandPath } from '../runner/browser/browser-path.ts';
+import { trustStoreProblem } from '../runner/browser/trust-store.ts';
 
 /** Programs of a machine that runners need; undefined: it was not found. */
 export interface MachineTools {
@@ -35,6 +37,20 @@ export function findProblems(environment: Record<string, string | undefined>): M
           ? `${ENV.ffmpegPath} names ${given}, which is not an executable file.`
           : `No ffmpeg was found, so nothing can be recorded: install ffmpeg, or set ${ENV.ffmpegPath}.`,
   };
+}
+
+/** Why browsers here cannot be given the authorities that the environment has, and what to do; undefined: they can, or it has none. */
+export function authoritiesProblem(environment: Record<string, string | undefined>): string | undefined {
+  const text = environment[ENV.chromiumCa];
+  if (!text) return undefined;
+  try {
+    const expired = expiredFault(readAuthorities(text), Date.now());
+    return expired === undefined
+      ? trustStoreProblem(environment.PATH ?? '')
+      : `${ENV.chromiumCa} is wrong: ${expired}.`;
+  } catch (error) {
+    return `${ENV.chromiumCa} ${error instanceof Error ? error.message : String(error)}.`;
+  }
 }
 
 /** The environment that passes them to runners. */

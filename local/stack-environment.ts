@@ -2,7 +2,7 @@ import { ENV, RUNNER_VARIABLES } from '../contract/names.ts';
 import { OmicronError } from '../contract/problem.ts';
 import { pickVariables, wordsSchema } from '../process/environment.ts';
 import { TRACING_VARIABLES } from '../process/tracing.ts';
-import { findProblems, findTools, toolsEnvironment } from './machine-tools.ts';
+import { authoritiesProblem, findProblems, findTools, toolsEnvironment } from './machine-tools.ts';
 import type { StackOptions } from './stack.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -33,7 +33,11 @@ export function stackEnvironment(environment: Environment) {
 function checkTools(environment: Environment): void {
   const { browser, ffmpeg } = findProblems(environment);
   const isHere = (environment[ENV.provider] ?? 'local') === 'local';
-  const problems = [isHere ? browser : undefined, environment[ENV.ffmpegPath] ? ffmpeg : undefined];
+  const authorities =
+    isHere || !environment[ENV.chromiumCa]
+      ? authoritiesProblem(environment)
+      : `Unset ${ENV.chromiumCa}: a browser elsewhere has the authorities of its service.`;
+  const problems = [isHere ? browser : undefined, environment[ENV.ffmpegPath] ? ffmpeg : undefined, authorities];
   const found = problems.filter(problem => problem !== undefined);
   if (found.length > 0) throw new OmicronError('not_configured', found.join(' '));
 }

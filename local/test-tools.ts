@@ -1,8 +1,17 @@
 import { join } from 'node:path';
 import { commandPath } from '../runner/browser/browser-path.ts';
 
-/** Programs that only tests use: a connection pooler, and the rule tester of Prometheus. */
-const PROGRAMS = { pgbouncer: { debian: 'pgbouncer' }, promtool: { debian: 'prometheus' } } as const;
+/**
+ * Programs that only tests use: a connection pooler, the rule tester of Prometheus, and what makes the trust store of browsers, which
+ * runners need only with private authorities.
+ */
+const PROGRAMS = {
+  pgbouncer: { debian: 'pgbouncer' },
+  promtool: { debian: 'prometheus' },
+  certutil: { debian: 'libnss3-tools' },
+} as const;
+/** Has no call that only prints and succeeds. */
+const UNASKED: TestTool = 'certutil';
 
 /**
  * Python packages that only tests use: a server that speaks S3 and STS, MCP clients with what the examples need, and what the Python
@@ -116,7 +125,7 @@ export const missingTestTools = (
       return !starts(pythonOf(root, tool), '-c', hasPackages(PYTHON[tool].pip));
     const program = commandPath(tool, path);
     // moto_server has no --version
-    return program === undefined || !starts(program, '--help');
+    return program === undefined || (tool !== UNASKED && !starts(program, '--help'));
   });
 
 /** A Python program that fails where a package is missing, or there in another version. */

@@ -1,4 +1,6 @@
 import { CONSOLE_SETTINGS } from '../console/settings.ts';
+import { expiredFault, readAuthorities } from '../contract/authorities.ts';
+import { ENV } from '../contract/names.ts';
 import { CONTROLLER_SETTINGS } from '../controller/settings.ts';
 import { EGRESS_SETTINGS } from '../egress/settings.ts';
 import type { Variables } from '../process/environment.ts';
@@ -33,7 +35,9 @@ function whyWrong(program: ConfiguredProgram, name: string, value: unknown): str
   if (schema === undefined) return `is no setting of the ${program}; ${whereItBelongs(name)}`;
   if (typeof value !== 'string') return `must be a string: write '${String(value)}'`;
   const parsed = schema.safeParse(value);
-  return parsed.success ? undefined : parsed.error.issues.map(issue => issue.message).join('; ');
+  if (!parsed.success) return parsed.error.issues.map(issue => issue.message).join('; ');
+  // A runner leaves out an authority that expires after this.
+  return name === ENV.chromiumCa ? expiredFault(readAuthorities(value), Date.now()) : undefined;
 }
 
 const schemaOf = (program: ConfiguredProgram, name: string) =>

@@ -1,10 +1,12 @@
 import { once } from 'node:events';
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { pino } from 'pino';
 import { chromium } from 'playwright-core';
+import { expiredFault } from '../contract/authorities.ts';
 import { ENV } from '../contract/names.ts';
 import { OmicronError } from '../contract/problem.ts';
 import { maySharePort } from '../http/share-port.ts';
@@ -19,6 +21,7 @@ import { egressForwarder } from './browser/egress-forwarder.ts';
 import { browserLimits } from './browser/limits.ts';
 import { connectRemoteBrowser } from './browser/remote-browser.ts';
 import { createTempDir } from './browser/temp-dir.ts';
+import { createTrustStore } from './browser/trust-store.ts';
 import { runnerServer } from './http.ts';
 import { waitUntilAbandoned } from './reporting/abandoned.ts';
 import { controllerClient } from './reporting/controller-client.ts';
@@ -78,10 +81,22 @@ if (ffmpeg === undefined)
 
 if (settings.insecureLoginOrigins.length > 0)
   log.warn({ origins: settings.insecureLoginOrigins }, `${ENV.insecureLoginOrigins}: passwords may go out unencrypted`);
+if (settings.chromiumSpki !== undefined)
+  log.warn(`${ENV.chromiumSpki}: a chain that contains a certificate with a listed key is trusted for every site`);
+// An authority that expires while a deployment runs costs its own sites, and no runner.
+const expired = expiredFault(settings.chromiumCa ?? [], Date.now());
+if (expired !== undefined) log.warn(`${ENV.chromiumCa}: ${expired}; it is not trusted`);
+const authorities = settings.chromiumCa?.filter(authority => expiredFault([authority], Date.now()) === undefined) ?? [];
+const trustStore =
+  authorities.length === 0 ? undefined : createTrustStore(authorities, join(temp.path, 'authorities'), searchPath);
 const forwarder =
   settings.egressUrl === undefined
     ? undefined
-    : await egressForwarder({ egressUrl: settings.egressUrl, trustedSpki: settings.chromiumSpki });
+    : await egressForwarder({
+        egressUrl: settings.egressUrl,
+        authorities: authorities.map(({ pem }) => pem),
+        trustedSpki: settings.chromiumSpki,
+      });
 const trustedSpki = [settings.chromiumSpki, forwarder?.certificateSpki].filter(each => each !== undefined).join(',');
 
 const remote = settings.remoteBrowser && (await text(process.stdin));
@@ -99,6 +114,7 @@ const runner = createRunner({
       sandbox: settings.chromiumSandbox,
       tempDir: userDataDir === undefined ? temp.path : temp.profile,
       egressUrl: forwarder?.proxyUrl,
+      trustStore,
       trustedSpki: trustedSpki === '' ? undefined : trustedSpki,
       searchPath,
       limits: browserLimits(settings),

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import * as z from 'zod';
 import { SNAPSHOTS, TOOLSETS } from '../contract/assignment.ts';
+import { readAuthorities } from '../contract/authorities.ts';
 import { ENV, PORTS } from '../contract/names.ts';
 import { KEEP_PAGES } from '../contract/page-names.ts';
 import { controllerKeys } from '../contract/tokens.ts';
@@ -25,6 +26,16 @@ const pathSchema = () =>
     .string()
     .min(1)
     .transform(text => resolve(text));
+
+const authoritiesSchema = () =>
+  z.string().transform((text, context) => {
+    try {
+      return readAuthorities(text);
+    } catch (error) {
+      context.addIssue({ code: 'custom', message: error instanceof Error ? error.message : String(error) });
+      return z.NEVER;
+    }
+  });
 
 const spki = z
   .string()
@@ -90,7 +101,15 @@ export const RUNNER_SETTINGS = {
   filesMax: [ENV.filesMax, integer(0, 100_000).default(DEFAULT_FILE_LIMITS.filesMax)],
   /** The egress proxy as the runner reaches it; without it the browser reaches what the network allows. */
   egressUrl: [ENV.egressUrl, httpUrl().optional()],
-  /** Public keys that the browser trusts besides its own roots, for a private CA (B6). */
+  /**
+   * Certificates of authorities, in PEM, that the browser trusts besides its own roots (B6). Host names and dates are checked as for any
+   * other. Needs Linux and `certutil`.
+   */
+  chromiumCa: [ENV.chromiumCa, authoritiesSchema().optional()],
+  /**
+   * Keys of single servers that the browser accepts without any check, for test systems. Never an authority's key: a chain that
+   * contains a certificate with a listed key is trusted for every site, and host names, dates and other errors are not checked.
+   */
   chromiumSpki: [ENV.chromiumSpki, spki.optional()],
   /** Toolset of leases that name none. */
   toolset: [ENV.toolset, choice(...TOOLSETS).default('playwright')],
@@ -120,12 +139,15 @@ export const RUNNER_SETTINGS = {
 
 export type RunnerSettings = SettingsOf<typeof RUNNER_SETTINGS>;
 
-function findFaults({ port, portFile, remoteBrowser, egressUrl, freezeSeconds }: RunnerSettings): Fault[] {
+function findFaults(settings: RunnerSettings): Fault[] {
+  const { port, portFile, remoteBrowser, egressUrl, freezeSeconds, chromiumCa } = settings;
   const faults: Fault[] = [];
   if (port === 0 && portFile === undefined)
     faults.push([ENV.portFile, `is not set, and ${ENV.runnerPort}=0 needs it: a file for the port`]);
   if (remoteBrowser !== undefined && egressUrl !== undefined)
     faults.push([ENV.egressUrl, 'is wrong: the traffic of a browser elsewhere does not pass a proxy of ours']);
+  if (remoteBrowser !== undefined && chromiumCa !== undefined)
+    faults.push([ENV.chromiumCa, 'is wrong: a browser elsewhere has the authorities of its service']);
   if (remoteBrowser !== undefined && freezeSeconds > 0)
     faults.push([ENV.freezeSeconds, 'is wrong: a browser elsewhere cannot be stopped while it is idle']);
   return faults;

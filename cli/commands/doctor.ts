@@ -4,7 +4,7 @@ import { freemem } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { BrowserSessions } from '../../client/browser-sessions.ts';
 import { type ApiNamespace, ENV } from '../../contract/names.ts';
-import { findProblems, findTools, toolsEnvironment } from '../../local/machine-tools.ts';
+import { authoritiesProblem, findProblems, findTools, toolsEnvironment } from '../../local/machine-tools.ts';
 import { tryRunner } from '../../local/try-runner.ts';
 import { type Cli, connectController, findController } from '../connect.ts';
 import { errorLine, UsageError } from '../exit.ts';
@@ -52,6 +52,7 @@ async function machineChecks(cli: Cli): Promise<DoctorCheck[]> {
   return [
     checkNode(),
     ...browserAndFfmpeg(cli.environment),
+    ...checkAuthorities(cli.environment),
     await checkRunner(cli),
     await checkDisk(cli.folder),
     checkMemory(),
@@ -84,6 +85,13 @@ function browserAndFfmpeg(environment: Cli['environment']): DoctorCheck[] {
     },
     { check: 'ffmpeg', ok: ffmpeg !== undefined, detail: described(ffmpeg, '-version') ?? problems.ffmpeg ?? '' },
   ];
+}
+
+/** Most machines have none. */
+function checkAuthorities(environment: Cli['environment']): DoctorCheck[] {
+  if (!environment[ENV.chromiumCa]) return [];
+  const problem = authoritiesProblem(environment);
+  return [{ check: 'authorities', ok: problem === undefined, detail: problem ?? `browsers trust ${ENV.chromiumCa}` }];
 }
 
 /** The browser as a runner starts it: process, protocol and sandbox. */

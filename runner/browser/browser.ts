@@ -26,6 +26,7 @@ import { type BrowserLimits, browserLimits, DEFAULT_LIMITS } from './limits.ts';
 import { type MemoryVerdict, watchMemory } from './memory-watch.ts';
 import { browserPause, type Pause } from './pause.ts';
 import { type RunnerMemoryOptions, watchRunnerMemory } from './runner-memory.ts';
+import type { TrustStore } from './trust-store.ts';
 import { hasTabWindows, windowPictures } from './window-pictures.ts';
 
 /** A browser that does not answer the version request in this time hangs. */
@@ -82,7 +83,12 @@ export interface BrowserOptions {
   readonly tempDir: string;
   /** The forwarder to the egress proxy; without one the browser goes out by itself. */
   readonly egressUrl: string | undefined;
-  /** Public keys (base64 SHA-256, comma-separated) whose certificates are trusted: a private CA. */
+  /** Authorities that are trusted besides the browser's own roots. */
+  readonly trustStore?: TrustStore | undefined;
+  /**
+   * Public keys (base64 SHA-256, comma-separated) that are accepted without any check. Chromium looks for them in every certificate of
+   * the presented chain, not in the server's own alone.
+   */
   readonly trustedSpki?: string | undefined;
   readonly searchPath: string;
   /** Unless set, those of the settings' defaults. */
@@ -145,6 +151,10 @@ export async function launchBrowser(options: BrowserOptions): Promise<RunnerBrow
     return { browser, context };
   };
   const pictures = windowPictures();
+  await options.trustStore?.putInto(launcher.home).catch((error: unknown) => {
+    launcher.close();
+    throw error;
+  });
   const launched = launchGated(launcher.executable, traffic.gate, pictures, record.onExit, launch);
   const { browser, context: kept } = await launched.catch(async (cause: unknown) => {
     // Its last lines may arrive after its end.

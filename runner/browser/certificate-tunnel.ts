@@ -1,13 +1,6 @@
-import { createHash, X509Certificate } from 'node:crypto';
+import { createHash, type X509Certificate } from 'node:crypto';
 import { isIP, type Socket } from 'node:net';
-import {
-  connect,
-  createSecureContext,
-  type DetailedPeerCertificate,
-  getCACertificates,
-  type SecureContext,
-  TLSSocket,
-} from 'node:tls';
+import { connect, createSecureContext, getCACertificates, type SecureContext, TLSSocket } from 'node:tls';
 import type { RefusalCode } from '../../contract/egress.ts';
 import type { ClientCertificate } from '../../contract/secrets.ts';
 import type { OwnCertificate } from './own-certificate.ts';
@@ -21,7 +14,9 @@ export interface CertificateTunnel {
   readonly host: string;
   readonly certificate: ClientCertificate;
   readonly own: OwnCertificate;
-  /** Public keys (base64 SHA-256) that this deployment trusts beside the authorities that are known. */
+  /** Authorities in PEM that this deployment trusts beside those that are known. */
+  readonly authorities: readonly string[];
+  /** Keys of sites (base64 SHA-256) that this deployment trusts. */
   readonly trustedSpki: ReadonlySet<string>;
   readonly onFailure: (code: RefusalCode & ('client_certificate_refused' | 'certificate_untrusted')) => void;
 }
@@ -46,12 +41,13 @@ export function passWithCertificate(tunnel: CertificateTunnel): void {
   });
 }
 
-function passTls({ client, site, host, certificate, own, trustedSpki, onFailure }: CertificateTunnel): void {
+function passTls(tunnel: CertificateTunnel): void {
+  const { client, site, host, certificate, own, trustedSpki, onFailure } = tunnel;
   const end = () => {
     client.destroy();
     site.destroy();
   };
-  const secureContext = contextOf(certificate);
+  const secureContext = contextOf(certificate, tunnel.authorities);
   if (secureContext === undefined) {
     onFailure('client_certificate_refused');
     end();
@@ -82,7 +78,7 @@ function passTls({ client, site, host, certificate, own, trustedSpki, onFailure 
   client.once('close', () => site.destroy());
   upstream.once('secureConnect', () => {
     connectedMs = Date.now();
-    if (!upstream.authorized && !isTrusted(upstream.getPeerCertificate(true), trustedSpki)) {
+    if (!upstream.authorized && !trustedSpki.has(spkiOf(upstream.getPeerX509Certificate()))) {
       onFailure('certificate_untrusted');
       end();
       return;
@@ -106,7 +102,7 @@ function join(one: Socket, other: Socket): void {
 const contexts = new WeakMap<ClientCertificate, SecureContext>();
 
 /** Undefined: TLS does not take it. */
-function contextOf(certificate: ClientCertificate): SecureContext | undefined {
+function contextOf(certificate: ClientCertificate, authorities: readonly string[]): SecureContext | undefined {
   const known = contexts.get(certificate);
   if (known !== undefined) return known;
   const { certificate: cert, key, pkcs12, passphrase } = certificate;
@@ -114,7 +110,7 @@ function contextOf(certificate: ClientCertificate): SecureContext | undefined {
     const context = createSecureContext({
       ...(pkcs12 === undefined ? { cert, key } : { pfx: Buffer.from(pkcs12, 'base64') }),
       passphrase,
-      ca: [...getCACertificates('default'), ...getCACertificates('system')],
+      ca: [...getCACertificates('default'), ...getCACertificates('system'), ...authorities],
     });
     contexts.set(certificate, context);
     return context;
@@ -123,21 +119,10 @@ function contextOf(certificate: ClientCertificate): SecureContext | undefined {
   }
 }
 
-/** Whether the key of the site's certificate is trusted, or that of an authority that has signed it. */
-function isTrusted(peer: DetailedPeerCertificate, trusted: ReadonlySet<string>): boolean {
-  let at: DetailedPeerCertificate | undefined = peer;
-  let signed: X509Certificate | undefined;
-  while (at?.raw !== undefined) {
-    const certificate = new X509Certificate(at.raw);
-    if (signed !== undefined && !signed.verify(certificate.publicKey)) return false;
-    if (trusted.has(spkiOf(certificate))) return true;
-    signed = certificate;
-    at = at.issuerCertificate === at ? undefined : at.issuerCertificate;
-  }
-  return false;
-}
-
-const spkiOf = ({ publicKey }: X509Certificate): string =>
-  createHash('sha256')
-    .update(publicKey.export({ type: 'spki', format: 'der' }))
-    .digest('base64');
+/** The site has shown that it has the key of this certificate; those that it sends along prove nothing. */
+const spkiOf = (own: X509Certificate | undefined): string =>
+  own === undefined
+    ? ''
+    : createHash('sha256')
+        .update(own.publicKey.export({ type: 'spki', format: 'der' }))
+        .digest('base64');

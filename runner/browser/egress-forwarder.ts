@@ -81,7 +81,9 @@ type OwnRefusal = keyof typeof OWN_REFUSALS;
  */
 export async function egressForwarder(options: {
   egressUrl: string;
-  /** Public keys (base64 SHA-256, comma-separated) that this deployment trusts in certificates of sites. */
+  /** Authorities in PEM that this deployment trusts beside those that are known. */
+  authorities?: readonly string[];
+  /** Keys of sites (base64 SHA-256, comma-separated) that this deployment trusts. */
   trustedSpki?: string | undefined;
   onRefusal?: (refusal: EgressRefusal) => void;
 }): Promise<EgressForwarder> {
@@ -96,6 +98,7 @@ export async function egressForwarder(options: {
   let certificateFor: CertificateFor = () => undefined;
   const own = ownCertificate();
   const trustedSpki = new Set(options.trustedSpki?.split(','));
+  const { authorities = [] } = options;
 
   const note = (code: string | undefined, status: number, authority: string) => {
     if (code === undefined) return;
@@ -125,7 +128,8 @@ export async function egressForwarder(options: {
       if (certificate === undefined) return undefined;
       const host = hostname.replace(/^\[|\]$/g, '');
       const onFailure = (code: RefusalCode) => note(code, REFUSALS[code].status, authority);
-      return (client, site) => passWithCertificate({ client, site, host, certificate, own, trustedSpki, onFailure });
+      const trusted = { authorities, trustedSpki };
+      return (client, site) => passWithCertificate({ client, site, host, certificate, own, onFailure, ...trusted });
     },
     refusedHere: host => {
       if (authorization === undefined) return 'no_lease';

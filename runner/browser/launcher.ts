@@ -92,7 +92,7 @@ export function browserLauncher(browser: string, tempDir: string, rules: LaunchR
   if (rules.dropRoot) {
     const user = unprivilegedUser(process.pid);
     lines.push(
-      `chown ${user}:${user} ${quoteArgument(home)} ${quoteArgument(downloads)}`,
+      `chown -R ${user}:${user} ${quoteArgument(home)} ${quoteArgument(downloads)}`,
       'for argument; do',
       `  case $argument in --user-data-dir=*) chown -R ${user}:${user} "\${argument#*=}" ;; esac`,
       'done',

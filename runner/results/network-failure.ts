@@ -1,8 +1,9 @@
 import type { Refusal } from '../../contract/tool-failure.ts';
 
 const UNREACHABLE = 'Check the address; the site may be down, or closed to this browser.';
-const CERTIFICATE =
-  'A person who runs this deployment can trust the key of its certificate (OMICRON_CHROMIUM_SPKI); an agent cannot pass it by.';
+const UNTRUSTED =
+  'A person who runs this deployment can have the authority of its certificate trusted (OMICRON_CHROMIUM_CA); an agent cannot pass it by.';
+const FAULTY = 'The operator of the site has to replace its certificate; an agent cannot pass it by.';
 
 /** Chromium's names of failures, as sentences; the first that fits. */
 const FAILURES: readonly (readonly [RegExp, string, string])[] = [
@@ -14,11 +15,11 @@ const FAILURES: readonly (readonly [RegExp, string, string])[] = [
   [
     /^ERR_CERT_AUTHORITY_INVALID/,
     'The certificate of the site is not trusted: it is self-signed, or of an authority that is not known here.',
-    CERTIFICATE,
+    UNTRUSTED,
   ],
-  [/^ERR_CERT_DATE_INVALID/, 'The certificate of the site has expired, or is not valid yet.', CERTIFICATE],
-  [/^ERR_CERT_COMMON_NAME_INVALID/, 'The certificate is not for this host name.', `Check the address. ${CERTIFICATE}`],
-  [/^ERR_CERT_/, 'The certificate of the site is not trusted.', CERTIFICATE],
+  [/^ERR_CERT_DATE_INVALID/, 'The certificate of the site has expired, or is not valid yet.', FAULTY],
+  [/^ERR_CERT_COMMON_NAME_INVALID/, 'The certificate is not for this host name.', `Check the address. ${FAULTY}`],
+  [/^ERR_CERT_/, 'The certificate of the site is not trusted.', UNTRUSTED],
   [/^ERR_SSL_/, 'The site does not speak https at this address.', 'Check the port, or try http://.'],
   [/^ERR_NAME_NOT_RESOLVED/, 'No host has this name.', 'Check the spelling of the address.'],
   [

@@ -102,7 +102,7 @@ it('opens a site that asks for a client certificate with the one that is stored 
   expect(bank).toContain('Hello ada');
   expect(office).toContain('Hello ada');
   // A site that pretends to be the bank gets nothing out of the certificate.
-  expect(other).toMatch(/certificate of the site is not trusted.*OMICRON_CHROMIUM_SPKI/s);
+  expect(other).toMatch(/certificate of the site is not trusted.*OMICRON_CHROMIUM_CA/s);
   expect(shown).toEqual(['ada', 'ada']);
 
   const { cert, key: strange } = STRANGER;

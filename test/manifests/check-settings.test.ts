@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { checkSettings } from '../../manifests/check-settings.ts';
 import type { Environment } from '../../manifests/environment-type.ts';
+import { testCertificate } from '../site/certificate.ts';
 
 const check = (settings: unknown) => () =>
   checkSettings({ name: 'prod', settings: settings as Environment['settings'] });
@@ -22,4 +23,14 @@ test('refuses every setting with which a program would not start, and says what 
   settings.runner.OMICRON_FREZE_SECONDS is no setting of the runner; did you mean OMICRON_FREEZE_SECONDS?
   settings.controller.OMICRON_FREEZE_SECONDS is no setting of the controller; set it under settings.runner
   settings.egress.OMICRON_EGRESS_GRACE_SECONDS must be a string: write '90'`);
+});
+
+test('refuses authorities of browsers that no runner would trust', () => {
+  const runner = (OMICRON_CHROMIUM_CA: string) => check({ runner: { OMICRON_CHROMIUM_CA } });
+  const { cert, key } = testCertificate('people', { authority: true });
+  expect(runner(cert)).not.toThrow();
+  const expired = testCertificate('former people', { authority: true, expired: true }).cert;
+  expect(runner(cert + expired)).toThrow(/runner.OMICRON_CHROMIUM_CA CN=former people expired on 20.*its successor/);
+  expect(runner('/etc/ca.pem')).toThrow('OMICRON_CHROMIUM_CA must be certificates in PEM');
+  expect(runner(cert + key)).toThrow('OMICRON_CHROMIUM_CA must not hold a private key');
 });

@@ -5,6 +5,7 @@ import type { ConfiguredProgram, Environment, FurtherSettings } from '../../mani
 import { ENVIRONMENTS } from '../../manifests/environments.ts';
 import { renderObjects } from '../../manifests/render.ts';
 import type { Variables } from '../../process/environment.ts';
+import { testCertificate } from '../site/certificate.ts';
 
 // Every setting of every program can be set in an environment: by a field, in a Secret, or under `settings`. The exceptions stand here.
 
@@ -45,7 +46,7 @@ const SAMPLES = ['7', '700', '0.9', 'off', 'on', 'evict_oldest', 'calls', 'core'
     '/dev/null',
     'none',
   ],
-  ['ssrf', 'words', '{"a-site":["https://a.example"]}'],
+  ['ssrf', 'words', '{"a-site":["https://a.example"]}', testCertificate('people', { authority: true }).cert],
 );
 
 function sampleFor(name: string, schema: Variables[string][1]): string {

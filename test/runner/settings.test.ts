@@ -13,6 +13,9 @@ test.each([
   [ENV.insecureLoginOrigins, 'http://127.0.0.1:80/', 'is no origin'],
   [ENV.insecureLoginOrigins, 'http://127.0.0.1:8080,*', '"*" is no origin'],
   [ENV.insecureLoginOrigins, 'http://user@127.0.0.1:8080', 'is no origin'],
+  [ENV.chromiumCa, '/etc/ca.pem', 'must be certificates in PEM'],
+  [ENV.chromiumCa, testCertificate().cert, 'CN=test is none (no CA:TRUE)'],
+  [ENV.chromiumCa, testCertificate().key, 'must not hold a private key'],
   [ENV.chromiumSpki, 'sha256/abc', 'must be base64 SHA-256 digests'],
   [ENV.chromiumSpki, `${spki},${spki} --no-sandbox`, 'must be base64 SHA-256 digests'],
 ])('%s=%s is refused in one line that names it', (name, value, why) => {

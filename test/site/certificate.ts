@@ -1,4 +1,4 @@
-import { createHash, generateKeyPairSync, sign } from 'node:crypto';
+import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 
 /** A certificate, and what makes a browser trust it. */
 export interface TestCertificate {
@@ -21,17 +21,31 @@ const sequence = (...parts: Buffer[]) => der(0x30, ...parts);
 /** Subject alternative names: https://www.rfc-editor.org/rfc/rfc5280#section-4.2.1.6 */
 function alternativeNames(host: string, address: string): Buffer {
   const names = sequence(der(0x82, Buffer.from(host)), der(0x87, Buffer.from(address.split('.').map(Number))));
-  const extension = sequence(der(0x06, Buffer.from('551d11', 'hex')), der(0x04, names));
-  return der(0xa3, sequence(extension));
+  return sequence(der(0x06, Buffer.from('551d11', 'hex')), der(0x04, names));
+}
+
+/** CA:TRUE: https://www.rfc-editor.org/rfc/rfc5280#section-4.2.1.9 */
+const IS_AUTHORITY = sequence(
+  ...[der(0x06, Buffer.from('551d13', 'hex')), der(0x01, Buffer.from([0xff]))],
+  der(0x04, sequence(der(0x01, Buffer.from([0xff])))),
+);
+const DAY_MS = 86_400_000;
+
+interface TestCertificateOptions {
+  readonly address?: string;
+  readonly issuer?: TestCertificate;
+  /** May sign others. */
+  readonly authority?: boolean;
+  readonly expired?: boolean;
 }
 
 /**
- * RFC 5280, the least of it: version 1 and no extensions, or version 3 where it is for an IPv4 address too. Self-signed unless an
- * issuer signs it. The key never leaves the process that made it.
+ * RFC 5280, the least of it: version 1 and no extensions, or version 3 where it is for an IPv4 address too or an authority's. Self-signed
+ * unless an issuer signs it. The key never leaves the process that made it.
  */
 export function testCertificate(
   host = 'test',
-  { address, issuer }: { address?: string; issuer?: TestCertificate } = {},
+  { address, issuer, authority = false, expired = false }: TestCertificateOptions = {},
 ): TestCertificate {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const publicDer = publicKey.export({ type: 'spki', format: 'der' });
@@ -40,11 +54,17 @@ export function testCertificate(
     sequence(der(0x31, sequence(der(0x06, Buffer.from('550403', 'hex')), der(0x0c, Buffer.from(text)))));
   const day = (ms: number) =>
     der(0x17, Buffer.from(`${new Date(ms).toISOString().replace(/[-:T]/g, '').slice(2, 14)}Z`));
-  const validity = sequence(day(Date.now() - 86_400_000), day(Date.now() + 86_400_000));
-  const body = sequence(
-    ...(address === undefined ? [] : [der(0xa0, der(0x02, Buffer.from([2])))]),
-    ...[der(0x02, Buffer.from([1])), ecdsaWithSha256, nameOf(issuer?.host ?? host), validity, nameOf(host), publicDer],
+  const untilMs = Date.now() + (expired ? -DAY_MS : DAY_MS);
+  const validity = sequence(day(untilMs - 2 * DAY_MS), day(untilMs));
+  const extensions = [
     ...(address === undefined ? [] : [alternativeNames(host, address)]),
+    ...(authority ? [IS_AUTHORITY] : []),
+  ];
+  const serial = der(0x02, Buffer.from([1]), randomBytes(8));
+  const body = sequence(
+    ...(extensions.length === 0 ? [] : [der(0xa0, der(0x02, Buffer.from([2])))]),
+    ...[serial, ecdsaWithSha256, nameOf(issuer?.host ?? host), validity, nameOf(host), publicDer],
+    ...(extensions.length === 0 ? [] : [der(0xa3, sequence(...extensions))]),
   );
   const signature = der(0x03, Buffer.from([0]), sign('sha256', body, issuer?.key ?? privateKey));
   const pem = sequence(body, ecdsaWithSha256, signature)

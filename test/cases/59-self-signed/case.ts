@@ -8,7 +8,7 @@ export default defineCase({
     {
       tool: 'browser_navigate',
       args: { url: `https://${secureHost}/59-self-signed/` },
-      shows: [/The certificate of the site is not trusted: it is self-signed/, /OMICRON_CHROMIUM_SPKI/],
+      shows: [/The certificate of the site is not trusted: it is self-signed/, /OMICRON_CHROMIUM_CA/],
       hides: DEVELOPER_WORDS,
     },
   ],
