@@ -1,4 +1,4 @@
-import { Counter, Gauge, type Registry } from 'prom-client';
+import { Counter, Gauge, type Registry } from '@prometheus-io/client';
 import type { PrefixSurvey } from './ports/artifacts.ts';
 
 export interface ArtifactStoreMetrics {

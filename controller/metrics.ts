@@ -1,4 +1,4 @@
-import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Histogram, Registry } from '@prometheus-io/client';
 import type { MetricFamily } from '../process/metric-export.ts';
 import { type ArtifactStoreMetrics, artifactStoreMetrics } from './artifact-store-metrics.ts';
 import { statsMetrics } from './stats-metrics.ts';
@@ -18,7 +18,7 @@ export interface Metrics extends ArtifactStoreMetrics {
   /** Prometheus text. Counts are read from the database at each scrape. */
   text(): Promise<string>;
   readonly contentType: string;
-  /** The same, as prom-client lists it. */
+  /** The same, as @prometheus-io/client lists it. */
   read(): Promise<MetricFamily[]>;
 }
 

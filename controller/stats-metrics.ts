@@ -1,4 +1,4 @@
-import { Counter, Gauge, type Registry } from 'prom-client';
+import { Counter, Gauge, type Registry } from '@prometheus-io/client';
 import { END_REASONS } from '../contract/session.ts';
 import type { Stats } from './store/stats.ts';
 

@@ -4,19 +4,19 @@ import { EnvironmentError, httpUrl } from './environment.ts';
 // The metrics of this process as OTLP over HTTP, in JSON, under the names that Prometheus scrapes:
 // https://opentelemetry.io/docs/specs/otlp/#otlphttp-request. Off unless the standard variables name an endpoint.
 
-/** A metric with its values, as prom-client lists it. */
+/** A metric with its values, as @prometheus-io/client lists it. */
 export interface MetricFamily {
   readonly name: string;
   readonly help: string;
-  /** `counter`, `gauge` or `histogram`; prom-client's types say a number. */
+  /** `counter`, `gauge`, `histogram` or `summary`; @prometheus-io/client's types say a number. */
   readonly type: unknown;
   readonly values: readonly MetricSample[];
 }
 
 interface MetricSample {
   readonly value: number;
-  readonly labels: Readonly<Record<string, string | number | undefined>>;
-  /** In a histogram the name with `_bucket`, `_sum` or `_count`. */
+  readonly labels?: Readonly<Record<string, string | number | undefined>>;
+  /** In a histogram or summary the name with `_bucket`, `_sum` or `_count`. */
   readonly metricName?: string;
 }
 
@@ -103,7 +103,7 @@ const readPairs = (text = ''): Record<string, string> =>
     }),
   );
 
-const attributesOf = (labels: MetricSample['labels']) =>
+const attributesOf = (labels: MetricSample['labels'] = {}) =>
   Object.entries(labels).flatMap(([key, value]) =>
     value === undefined ? [] : [{ key, value: { stringValue: String(value) } }],
   );
@@ -143,6 +143,7 @@ interface Times {
 function dataOf({ name, type, values }: MetricFamily, times: Times) {
   if (type === 'histogram')
     return { histogram: { aggregationTemporality: CUMULATIVE, dataPoints: histogramPoints(name, values, times) } };
+  if (type === 'summary') return { summary: { dataPoints: summaryPoints(name, values, times) } };
   const dataPoints = values.map(({ labels, value }) => ({
     attributes: attributesOf(labels),
     ...times,
@@ -155,22 +156,41 @@ function dataOf({ name, type, values }: MetricFamily, times: Times) {
 
 /** Prometheus counts each bucket with those below it; OTLP counts it alone. */
 function histogramPoints(name: string, values: readonly MetricSample[], times: Times) {
-  const series = Map.groupBy(values, ({ labels: { le: _, ...labels } }) => JSON.stringify(attributesOf(labels)));
-  return [...series].map(([attributes, samples]) => {
-    const part = (suffix: string) => samples.find(({ metricName }) => metricName === `${name}${suffix}`)?.value ?? 0;
+  return seriesOf(name, values).map(({ attributes, samples, count, sum }) => {
     const buckets = samples
-      .filter(({ labels, metricName }) => metricName === `${name}_bucket` && labels.le !== '+Inf')
-      .map(({ labels, value }) => ({ bound: Number(labels.le), below: value }))
+      .filter(({ labels, metricName }) => metricName === `${name}_bucket` && labels?.le !== '+Inf')
+      .map(({ labels, value }) => ({ bound: Number(labels?.le), below: value }))
       .toSorted((a, b) => a.bound - b.bound);
-    const count = part('_count');
     const below = [...buckets.map(bucket => bucket.below), count];
     return {
-      attributes: JSON.parse(attributes),
+      attributes,
       ...times,
       count: String(count),
-      sum: part('_sum'),
+      sum,
       explicitBounds: buckets.map(({ bound }) => bound),
       bucketCounts: below.map((each, index) => String(each - (below[index - 1] ?? 0))),
     };
+  });
+}
+
+const summaryPoints = (name: string, values: readonly MetricSample[], times: Times) =>
+  seriesOf(name, values).map(({ attributes, samples, count, sum }) => ({
+    attributes,
+    ...times,
+    count: String(count),
+    sum,
+    quantileValues: samples.flatMap(({ labels, value }) =>
+      labels?.quantile === undefined ? [] : [{ quantile: Number(labels.quantile), value }],
+    ),
+  }));
+
+/** The samples of a histogram or summary, one group for each set of labels. */
+function seriesOf(name: string, values: readonly MetricSample[]) {
+  const series = Map.groupBy(values, ({ labels: { le: _, quantile: __, ...labels } = {} }) =>
+    JSON.stringify(attributesOf(labels)),
+  );
+  return [...series].map(([attributes, samples]) => {
+    const part = (suffix: string) => samples.find(({ metricName }) => metricName === `${name}${suffix}`)?.value ?? 0;
+    return { attributes: JSON.parse(attributes), samples, count: part('_count'), sum: part('_sum') };
   });
 }

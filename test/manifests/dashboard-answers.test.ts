@@ -79,9 +79,12 @@ const KEPT_NAMES = [
   // S3's lifecycle rules count in days.
   'omicron_artifact_store_expiry_days',
   'omicron_artifact_store_retention_days',
-  // prom-client names these, for every program of Node.
+  // @prometheus-io/client names these, for every program of Node.
   ...['', 'egress_'].flatMap(program =>
-    ['handles', 'requests', 'resources'].map(each => `omicron_${program}nodejs_active_${each}_total`),
+    [
+      ...['handles', 'requests', 'resources'].map(each => `active_${each}_total`),
+      ...['summary', 'histogram'].map(each => `eventloop_utilization_${each}`),
+    ].map(name => `omicron_${program}nodejs_${name}`),
   ),
 ];
 

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 
 const run = promisify(execFile);
 
-/** Counts the modules that a process loads for its program, and those of OpenTelemetry among them; prom-client loads its API. */
+/** Counts the modules that a process loads for its program, and those of OpenTelemetry among them; @prometheus-io/client loads its API. */
 const COUNT = `
 import { registerHooks } from 'node:module';
 const loaded = [];

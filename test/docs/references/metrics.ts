@@ -3,7 +3,7 @@ import type { Directory } from '../../../controller/store/directory.ts';
 import { egressMetrics } from '../../../egress/metrics.ts';
 import { code, page, table } from './table.ts';
 
-/** A metric of prom-client, as far as a page shows it. */
+/** A metric of @prometheus-io/client, as far as a page shows it. */
 interface Metric {
   readonly name: string;
   readonly help: string;
@@ -12,7 +12,7 @@ interface Metric {
 
 const kindOf = (metric: object): string => metric.constructor.name.toLowerCase();
 
-/** Metrics of Node.js itself, which prom-client's documentation describes. */
+/** Metrics of Node.js itself, which @prometheus-io/client's documentation describes. */
 const isOfNode = (name: string): boolean => /^omicron_(egress_)?(process|nodejs)_/.test(name);
 
 const rows = (metrics: readonly Metric[]): string[][] =>

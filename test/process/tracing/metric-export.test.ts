@@ -8,7 +8,7 @@ import { fakeCollector } from '../../fakes/collector.ts';
 const failures: unknown[] = [];
 const onFailed = (error: unknown) => void failures.push(error);
 
-/** Metrics of a program, as prom-client lists them. */
+/** Metrics of a program, as @prometheus-io/client lists them. */
 function someMetrics() {
   const { registry, refusals, connections, dialSeconds } = egressMetrics({
     leases: () => 0,
@@ -19,6 +19,24 @@ function someMetrics() {
   for (const seconds of [0.0005, 0.0007, 0.3, 20]) dialSeconds.observe(seconds);
   return () => registry.getMetricsAsJSON();
 }
+
+it('a summary has its quantiles, its count and its sum', () => {
+  const values = [
+    { labels: { quantile: 0.5 }, value: 0.1 },
+    { labels: { quantile: 0.99 }, value: 0.4 },
+    { metricName: 'omicron_u_sum', labels: {}, value: 1.5 },
+    { metricName: 'omicron_u_count', labels: {}, value: 6 },
+  ];
+  const family = { name: 'omicron_u', help: 'Utilization', type: 'summary', values };
+  const request = exportRequest({ name: 'x', version: '1' }, {}, [family], 1_000, 2_000);
+  const quantileValues = [
+    { quantile: 0.5, value: 0.1 },
+    { quantile: 0.99, value: 0.4 },
+  ];
+  expect(request.resourceMetrics[0]?.scopeMetrics[0]?.metrics[0]).toMatchObject({
+    summary: { dataPoints: [{ attributes: [], count: '6', sum: 1.5, quantileValues }] },
+  });
+});
 
 it('nothing is read or sent without an endpoint, or where metrics are off', async () => {
   const read = () => Promise.reject(new Error('read'));
