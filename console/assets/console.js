@@ -509,7 +509,7 @@ var Refused = class extends Error {
 		this.errors = problem.errors;
 	}
 };
-/** Is told when a call is answered with 401: the sign-in is over. */
+/** Is notified when a call is answered with 401: the sign-in is over. */
 var signedOut = new EventTarget();
 /** Calls the console's server. Throws `Refused`, or the signal's reason. */
 async function callConsole(method, path, body, signal) {
@@ -1848,7 +1848,7 @@ function TakeOver({ from, name, send }) {
 		]
 	});
 }
-/** Tells viewers who has control, and from whom it was taken and why; in state `person`. */
+/** Reports to viewers who has control, and from whom it was taken and why; in state `person`. */
 function whoHasControl({ name, taken_from: from }, you) {
 	if (from === null) return `${name} has control.`;
 	const why = from.reason === null ? "." : `: “${from.reason}”`;
@@ -1946,7 +1946,7 @@ function connectionSentence({ connection }) {
 		default: return "Connecting to the browser …";
 	}
 }
-/** Says in time that control goes back. Its own text, or a screen reader would be told each second. */
+/** Says in time that control goes back. Its own text, or a screen reader would read each second aloud. */
 function IdleWarning({ idleAtMs }) {
 	const left = () => Math.max(0, Math.round((idleAtMs() - performance.now()) / 1e3));
 	const [seconds, setSeconds] = d(left);
@@ -2567,7 +2567,7 @@ function openLiveSocket(options) {
 	const url = `${location.origin.replace(/^http/, "ws")}/api${encodePath`/browser-sessions/${sessionId}`}/live?role=${role}`;
 	let socket;
 	let attempts = 0;
-	/** The lease has ended: nothing else is told until the next one has begun. */
+	/** The lease has ended: nothing else is sent until the next one has begun. */
 	let isOver = false;
 	let timer;
 	const closed = new AbortController();
@@ -2682,7 +2682,7 @@ function openPolledView({ sessionId, role, onMessage, onPicture, onConnection })
 		}
 	}
 	async function run() {
-		/** The lease has ended: nothing else is told until the next one has begun. */
+		/** The lease has ended: nothing else is sent until the next one has begun. */
 		let isOver = false;
 		while (!signal.aborted) {
 			if (!isOver) onConnection({ is: "connecting" });
@@ -3097,7 +3097,7 @@ function PreviewPage({ id, url }) {
 	});
 }
 // console/web/profile-check.tsx
-/** Opens a page with a profile, in a browser that ends with the check, and tells whether it shows who is logged in. */
+/** Opens a page with a profile, in a browser that ends with the check, and says whether it shows who is logged in. */
 function ProfileCheckForm({ userId, name, domain }) {
 	const { answer: check, failure, isRunning, onSubmit } = useSubmission((fields) => callConsole("POST", encodePath`/users/${userId}/profiles/${name}/check`, {
 		url: typedIn(fields, "url"),
@@ -3417,7 +3417,7 @@ var ENDED = {
 	start_timed_out: "the start took too long"
 };
 /** Meanings of states whose word does not say it. */
-var stateHint = ({ status }) => status === "hibernated" ? "Put away without a browser. Its tabs and logins come back with the next request of its platform." : null;
+var stateHint = ({ status }) => status === "hibernated" ? "Hibernated: no browser runs. Its tabs and logins come back with the next request of its platform." : null;
 var whyEnded = ({ error, ended_reason }) => error ?? (ended_reason === null ? null : ENDED[ended_reason]);
 /** Filters of a list of events. */
 var EVENT_GROUPS = {
@@ -4387,7 +4387,7 @@ var REFUSED = {
 };
 /**
 * Signs in with the one-time link that was opened; asks first where the link has a token of the platform, for anyone who has an
-* account there can write such a link, and would be told what is typed under their account. Else shows the ways to sign in.
+* account there can write such a link, and would see what is typed under their account. Else shows the ways to sign in.
 */
 function SignInPage({ url, onSignedIn }) {
 	const fragment = url.pathname === "/sign-in" ? url.hash.slice(1) : "";

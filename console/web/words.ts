@@ -17,7 +17,7 @@ const ENDED: Record<EndReason, string> = {
 /** Meanings of states whose word does not say it. */
 export const stateHint = ({ status }: Session): string | null =>
   status === 'hibernated'
-    ? 'Put away without a browser. Its tabs and logins come back with the next request of its platform.'
+    ? 'Hibernated: no browser runs. Its tabs and logins come back with the next request of its platform.'
     : null;
 
 export const whyEnded = ({ error, ended_reason }: Session): string | null =>

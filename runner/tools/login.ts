@@ -14,7 +14,7 @@ import { ACTION } from './playwright-form.ts';
 const CODE_FIELD_MS = 8_000;
 
 const MESSAGES = {
-  ok: 'The form was filled and sent, and it is gone. Look at the page to see whether the login was taken.',
+  ok: 'The form was filled and sent, and it is gone. Check the page: was the login accepted?',
   login_form_still_shown:
     'The form was filled and sent, but it is still there: the site may have refused the credential.',
   captcha_or_mfa: 'The site asks for something that only its person can give. Call browser_request_user_action.',
