@@ -7,6 +7,7 @@ import { LIMITS } from '../../contract/session.ts';
 import { answerClientError } from '../../http/client-errors.ts';
 import { parseJsonBody } from '../../http/json-body.ts';
 import { neverSniff } from '../../http/never-sniff.ts';
+import { trackUnusedConnections } from '../../http/unused-connections.ts';
 import { onlyWebSockets } from '../../http/upgrade.ts';
 import { type AgentProfileRoutes, agentProfileRoutes } from './agent-profiles.ts';
 import { type ArtifactRoutes, artifactRoutes } from './artifacts.ts';
@@ -121,9 +122,11 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
 /** Refuses new leases once the server closes, and lets those that start end first. Answers whether it closes. */
 function stopGracefully(app: FastifyInstance, { getOrCreate }: ServerParts): () => boolean {
   let stopping = false;
+  const endUnusedConnections = trackUnusedConnections(app.server);
   app.addHook('preClose', async () => {
     stopping = true;
     await getOrCreate.idle(); // the server still listens: runners that are being assigned redeem here
+    endUnusedConnections();
   });
   app.addHook('onRequest', async request => {
     if (stopping && request.url.startsWith('/internal/browser-sessions'))
