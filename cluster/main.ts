@@ -11,14 +11,35 @@ import { store } from './store.ts';
 // `npm run cluster [-- --registry HOST/PATH]`: deploys everything to the cluster that KUBECONFIG names and runs the
 // main job once.
 
-const { values } = parseArgs({ options: { registry: { type: 'string' } } });
+const USAGE = `Deploys everything to the cluster that KUBECONFIG names, with sites, Postgres and S3 for tests, and runs the main job once.
+
+  npm run cluster                             on the cluster of the tests, beside the checkout
+  npm run cluster -- --registry HOST/PATH     on any other; its nodes pull images from there
+
+It takes the namespaces omicron, omicron-browser, omicron-browser-system and omicron-fixtures, and some ten minutes the first time, most of them
+for images. Everything stays: npx omicron-browser doctor --cluster checks it, and docs/rollout.md#2-one-lease-by-hand leases by hand. To remove it:
+
+  kubectl delete -R -f manifests/rendered/local/core && kubectl delete namespace omicron-fixtures
+`;
+
+const { registry } = readOptions();
 const print = (line = '') => process.stdout.write(`${line}\n`);
 const { step } = steps(print);
 
+function readOptions(): { registry?: string | undefined } {
+  try {
+    const { values } = parseArgs({ options: { registry: { type: 'string' }, help: { type: 'boolean' } } });
+    if (!values.help) return values;
+    process.stdout.write(USAGE);
+    return process.exit(0);
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n\n${USAGE}`);
+    return process.exit(2);
+  }
+}
+
 async function main(): Promise<void> {
-  await step('deploy', say =>
-    deploy({ registry: values.registry, environment: process.env, log: print }).then(how => say(how)),
-  );
+  await step('deploy', say => deploy({ registry, environment: process.env, log: print }).then(how => say(how)));
   const ingress = await openIngress();
   try {
     const { video } = await mainJob({
