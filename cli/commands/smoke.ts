@@ -1,7 +1,9 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { BrowserSessions } from '../../client/browser-sessions.ts';
-import { connectMcpBrowser } from '../../local/mcp-browser.ts';
+import type { Lease } from '../../client/lease.ts';
+import { OmicronError } from '../../contract/problem.ts';
+import { connectMcpBrowser, type McpBrowser } from '../../local/mcp-browser.ts';
 import { steps } from '../../local/steps.ts';
 import { type Cli, findController } from '../connect.ts';
 import { UsageError } from '../exit.ts';
@@ -26,17 +28,17 @@ export async function smoke(cli: Cli, url: string, options: { screenshot?: strin
   try {
     const sessions = new BrowserSessions(connection);
     const userId = 'omicron-browser-smoke';
-    const { lease, browser } = await step('session.start', async () => {
-      const lease = await sessions.acquire({
+    const lease = await step('session.start', () =>
+      sessions.acquire({
         userId,
         conversationId: crypto.randomUUID(),
         recordVideo: false,
         keepPages: 'none',
         signal: cli.signal,
-      });
-      return { lease, browser: await connectMcpBrowser(lease) };
-    });
+      }),
+    );
     try {
+      await using browser = await step('session.connect', () => connectBrowser(lease));
       await step('page.goto', () => browser.goto(url));
       const title = await step('page.extract title', async say => {
         const found = String(await browser.evaluate('() => document.title'));
@@ -63,10 +65,18 @@ export async function smoke(cli: Cli, url: string, options: { screenshot?: strin
     } catch (error) {
       await sessions.archive(lease.sessionId, { userId }).catch(() => {}); // the first error is reported
       throw error;
-    } finally {
-      await browser[Symbol.asyncDispose]();
     }
   } finally {
     if (stack) await step('stack.stop', () => stack.stop());
+  }
+}
+
+async function connectBrowser(lease: Lease): Promise<McpBrowser> {
+  try {
+    return await connectMcpBrowser(lease);
+  } catch (cause) {
+    const at = new URL(lease.mcpUrl).host;
+    const why = `The browser at ${at} does not answer: check that this machine reaches that address.`;
+    throw new OmicronError('browser_unreachable', why, { cause });
   }
 }

@@ -370,6 +370,7 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
     expect((await readFile(seen.screenshot)).subarray(0, 4)).toEqual(PNG);
     expect(seen.steps.map(({ name }: { name: string }) => name)).toEqual([
       'session.start',
+      'session.connect',
       'page.goto',
       'page.extract title',
       'page.extract text',

@@ -158,3 +158,14 @@ it.each([
   expect(stderr).toContain(`${name} names ${path}, which is not an executable file.`);
   await rm(folder, { recursive: true });
 });
+
+it('smoke says that a browser cannot be reached from here, and archives its session', async () => {
+  controller.answerNext(ready(), ended());
+  const { code, stderr } = await run('smoke https://example.com');
+  expect(code).not.toBe(0);
+  expect(stderr).toContain('browser_unreachable: The browser at 127.0.0.1:1 does not answer');
+  expect(controller.seen.map(({ path }) => path)).toEqual([
+    '/internal/browser-sessions/get-or-create',
+    `/internal/browser-sessions/${SESSION_ID}/archive`,
+  ]);
+});
