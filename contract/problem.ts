@@ -79,7 +79,8 @@ export const isApiProblem = (code: string): code is ApiProblemCode => Object.has
 /** RFC 9457 document. A 429 has `limit` and `active`. */
 export const problemSchema = z
   .object({
-    type: z.url().describe('URL of the page that explains the kind of problem; its fragment is `code`.'),
+    // any text: an ingress or a proxy answers problems of its own, `about:blank` among them
+    type: z.string().describe('URL of the page that explains the kind of problem; its fragment is `code`.'),
     title: z.string().describe('Summary of the kind of problem.'),
     status: z.int().describe('HTTP status of the answer.'),
     code: z

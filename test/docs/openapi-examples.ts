@@ -60,6 +60,7 @@ const userAction = {
   created_at: '2026-11-26T10:01:00.000Z',
   expires_at: '2026-11-26T10:06:00.000Z',
   answered_at: null,
+  answered_by: null,
 };
 
 const profile = {

@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
 import { openApiDocuments, schemasIn } from './openapi-documents.ts';
 import { EXAMPLES } from './openapi-examples.ts';
 
@@ -70,9 +69,9 @@ describe('docs/openapi.json', () => {
     expect(bodies.size).toBeGreaterThan(30);
   });
 
-  it.each(Object.entries(EXAMPLES))('its example of %s is one', (name, example) => {
-    const $defs = JSON.parse(JSON.stringify(components.schemas).replaceAll('#/components/schemas/', '#/$defs/'));
-    expect(z.fromJSONSchema({ ...$defs[name], $defs }).safeParse(example).error?.issues).toBeUndefined();
-    expect(components.schemas[name]?.examples).toEqual([example]);
+  // test/controller/http/openapi.test.ts has a linter compare each with its schema
+  it('shows every example', () => {
+    for (const [name, example] of Object.entries(EXAMPLES))
+      expect(components.schemas[name]?.examples).toEqual([example]);
   });
 });

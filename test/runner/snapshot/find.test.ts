@@ -17,10 +17,9 @@ test.each(['Kündigung', 'total 10 000 €', 'zerowidth', 'café', 'cafe\u0301',
   },
 );
 
-test('a pattern matches the text as it is, and as it is written', () => {
+test('a pattern matches the text as a person reads it', () => {
   expect(findInOutline(outline, { regex: 'Kündigung', flags: '' }, 1_000)).toMatch(/^Found 1 match/);
   expect(findInOutline(outline, { regex: '10\\s000', flags: '' }, 1_000)).toMatch(/^Found 1 match/);
-  expect(findInOutline(outline, { regex: '\\u00ad', flags: '' }, 1_000)).toMatch(/^Found 1 match/);
 });
 
 test('words of a sentence are found across the links in it', () => {
