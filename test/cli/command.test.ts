@@ -23,7 +23,7 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
       OMICRON_EGRESS_ALLOWED_CIDRS: `${hostname}/32`,
       OMICRON_INSECURE_LOGIN_ORIGINS: site.url,
     });
-    const policy = JSON.stringify({ version: 1, sites: { ports: [80, 443, Number(port)] } });
+    const policy = JSON.stringify({ version: 1, sites: { ports: [443, Number(port)] } });
     json(await command(['--folder', stack.folder, 'policy', 'apply', '-'], { input: policy }));
   });
   afterAll(async () => {
