@@ -1,8 +1,8 @@
-import { parseArgs } from 'node:util';
 import { BrowserSessions } from '../client/browser-sessions.ts';
 import { DEMO_LOGIN } from '../local/demo-site.ts';
 import { mainJob } from '../local/main-job.ts';
 import { steps } from '../local/steps.ts';
+import { readOptions } from '../manifests/read-options.ts';
 import { deploy, nothingLeft } from './deploy.ts';
 import { SITES } from './fixtures/objects.ts';
 import { openIngress } from './ingress.ts';
@@ -22,21 +22,9 @@ for images. Everything stays: npx omicron-browser doctor --cluster checks it, an
   kubectl delete -R -f manifests/rendered/local/core && kubectl delete namespace omicron-fixtures
 `;
 
-const { registry } = readOptions();
+const { registry } = readOptions({ registry: { type: 'string' } }, USAGE);
 const print = (line = '') => process.stdout.write(`${line}\n`);
 const { step } = steps(print);
-
-function readOptions(): { registry?: string | undefined } {
-  try {
-    const { values } = parseArgs({ options: { registry: { type: 'string' }, help: { type: 'boolean' } } });
-    if (!values.help) return values;
-    process.stdout.write(USAGE);
-    return process.exit(0);
-  } catch (error) {
-    process.stderr.write(`${(error as Error).message}\n\n${USAGE}`);
-    return process.exit(2);
-  }
-}
 
 async function main(): Promise<void> {
   await step('deploy', say => deploy({ registry, environment: process.env, log: print }).then(how => say(how)));

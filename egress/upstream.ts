@@ -1,5 +1,6 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
+import { withoutBrackets } from '../contract/policy/hosts.ts';
 import { type Dialer, waitForConnect } from './dial.ts';
 import { isRefusal, type ProxyRefusal } from './refusal.ts';
 
@@ -20,7 +21,7 @@ const ANSWER_BYTES_MAX = 16 * 1024;
  */
 export function upstreamDialer(upstream: UpstreamProxy, options: { timeoutMs: number }): Dialer {
   const { url, credential, ca } = upstream;
-  const host = url.hostname.replace(/^\[|\]$/g, '');
+  const host = withoutBrackets(url.hostname);
   const secure = url.protocol === 'https:';
   const port = Number(url.port) || (secure ? 443 : 80);
   const authorization = credential

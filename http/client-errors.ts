@@ -1,7 +1,6 @@
 import type { Socket } from 'node:net';
-import { OmicronError, PROBLEM_TYPE } from '../contract/problem.ts';
-import { NOSNIFF } from './never-sniff.ts';
-import { answerHead } from './upgrade.ts';
+import { OmicronError } from '../contract/problem.ts';
+import { rawProblemAnswer } from './upgrade.ts';
 
 /** Why Node.js stopped reading a request; what is not listed is no HTTP. */
 const UNREAD = new Map([
@@ -22,12 +21,5 @@ export function answerClientError(
     'invalid_request',
     UNREAD.get(error.code ?? '') ?? 'The request is not well-formed HTTP.',
   ).toProblem();
-  const body = JSON.stringify(problem);
-  const head = answerHead(problem.status, {
-    'content-type': PROBLEM_TYPE,
-    'content-length': String(Buffer.byteLength(body)),
-    ...NOSNIFF,
-    connection: 'close',
-  });
-  socket.end(head + body);
+  socket.end(rawProblemAnswer(problem));
 }

@@ -17,8 +17,8 @@ export function answerHead(status: number, headers: Readonly<Record<string, stri
   return [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`, ...lines, '', ''].join('\r\n');
 }
 
-/** Answers with a problem document in place of an upgrade, and ends the connection. */
-export function refuseUpgrade(socket: Duplex, problem: Problem): void {
+/** A whole answer with a problem document, after which the connection ends, for sockets that have no response. */
+export function rawProblemAnswer(problem: Problem): string {
   const body = JSON.stringify(problem);
   const head = answerHead(problem.status, {
     'content-type': PROBLEM_TYPE,
@@ -26,5 +26,10 @@ export function refuseUpgrade(socket: Duplex, problem: Problem): void {
     ...NOSNIFF,
     connection: 'close',
   });
-  socket.end(head + body, () => socket.destroy());
+  return head + body;
 }
+
+/** Answers with a problem document in place of an upgrade, and ends the connection. */
+export const refuseUpgrade = (socket: Duplex, problem: Problem): void => {
+  socket.end(rawProblemAnswer(problem), () => socket.destroy());
+};

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
 import { z } from 'zod';
 import { ENV } from '../contract/names.ts';
+import { readOptions } from './read-options.ts';
 import { controllerSecretValues, profileKeyValue, publicKeysOf } from './secret-values.ts';
 import { PUBLIC_KEYS, SECRETS } from './secrets.ts';
 
@@ -59,28 +59,15 @@ function requireValue(values: Record<string, string>, key: string): string {
 const pick = (values: Record<string, string>, keys: readonly string[]): Record<string, string> =>
   Object.fromEntries(keys.map(key => [key, requireValue(values, key)]));
 
-/** Options of the command line. Prints how it is used, and exits, where they are asked for or wrong. */
-function readOptions() {
-  try {
-    const { values } = parseArgs({
-      options: {
-        'database-url-file': { type: 'string' },
-        'public-keys': { type: 'boolean' },
-        'profile-key': { type: 'boolean' },
-        help: { type: 'boolean' },
-      },
-    });
-    if (!values.help) return values;
-    process.stdout.write(USAGE);
-    return process.exit(0);
-  } catch (error) {
-    process.stderr.write(`${(error as Error).message}\n\n${USAGE}`);
-    return process.exit(2);
-  }
-}
-
 function main(): void {
-  const options = readOptions();
+  const options = readOptions(
+    {
+      'database-url-file': { type: 'string' },
+      'public-keys': { type: 'boolean' },
+      'profile-key': { type: 'boolean' },
+    },
+    USAGE,
+  );
   const there = read(SECRETS.controller);
   const from = options['database-url-file'];
   if (there === undefined && (from === undefined || options['public-keys'])) {

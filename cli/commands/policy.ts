@@ -4,7 +4,7 @@ import { type Command, Option } from 'commander';
 import * as z from 'zod';
 import type { PolicyOwner } from '../../client/browser-sessions.ts';
 import { type LayeredPolicy, type PolicyDocument, parsePolicy } from '../../contract/policy/document.ts';
-import { canonicalHost } from '../../contract/policy/hosts.ts';
+import { canonicalHost, withoutBrackets } from '../../contract/policy/hosts.ts';
 import { POLICY_PRESETS, type PolicyPreset, PRESET_NAMES, withPresets } from '../../contract/policy/presets.ts';
 import { compileSites, type SiteVerdict } from '../../contract/policy/sites.ts';
 import { decideToolCall, explainToolCall } from '../../contract/policy/tools.ts';
@@ -141,7 +141,7 @@ async function testPolicy(cli: Cli, tool: string, args: string | undefined, opti
 /** Undefined: the call opens no http address. */
 function judgeSite(layers: readonly LayeredPolicy[], address: unknown): SiteVerdict | undefined {
   const url = URL.parse(String(address));
-  const host = url && canonicalHost(url.hostname.replace(/^\[|\]$/g, ''));
+  const host = url && canonicalHost(withoutBrackets(url.hostname));
   if (!host || !/^https?:$/.test(url.protocol)) return undefined;
   const scheme = url.protocol === 'https:' ? 'https' : 'http';
   const judge = compileSites(layers.map(({ layer, policy: { sites } }) => ({ layer, sites })));

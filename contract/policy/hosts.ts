@@ -5,6 +5,9 @@ import * as z from 'zod';
 
 const LABEL = /^(?!-)[a-z0-9_-]{1,63}(?<!-)$/;
 
+/** The hostname of a URL, without the brackets around an IPv6 address. */
+export const withoutBrackets = (hostname: string): string => hostname.replace(/^\[|\]$/g, '');
+
 /**
  * The one spelling of a host name: lower case, punycode, no trailing dot; a canonical IP address stays as it is. Null
  * when it is neither.

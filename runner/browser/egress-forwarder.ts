@@ -10,6 +10,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { pipeline } from 'node:stream';
 import { getDomain, getSubdomain } from 'tldts';
 import { PROXY_TRACEPARENT, REFUSAL_HEADER, REFUSALS, type RefusalCode } from '../../contract/egress.ts';
+import { withoutBrackets } from '../../contract/policy/hosts.ts';
 import type { ClientCertificate } from '../../contract/secrets.ts';
 import { answerFields, fieldsWithout } from '../../http/end-to-end.ts';
 import { mayReuse } from '../../http/may-reuse.ts';
@@ -88,7 +89,7 @@ export async function egressForwarder(options: {
   onRefusal?: (refusal: EgressRefusal) => void;
 }): Promise<EgressForwarder> {
   const egress = new URL(options.egressUrl);
-  const egressHost = egress.hostname.replace(/^\[|\]$/g, '');
+  const egressHost = withoutBrackets(egress.hostname);
   const egressPort = Number(egress.port) || 80;
   const sockets = new Set<Socket>();
   const refusals: EgressRefusal[] = [];
@@ -126,7 +127,7 @@ export async function egressForwarder(options: {
       const { hostname = '', origin = '' } = URL.parse(`https://${authority}`) ?? {};
       const certificate = certificateFor(origin);
       if (certificate === undefined) return undefined;
-      const host = hostname.replace(/^\[|\]$/g, '');
+      const host = withoutBrackets(hostname);
       const onFailure = (code: RefusalCode) => note(code, REFUSALS[code].status, authority);
       const trusted = { authorities, trustedSpki };
       return (client, site) => passWithCertificate({ client, site, host, certificate, own, onFailure, ...trusted });

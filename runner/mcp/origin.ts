@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
 import { ENV } from '../../contract/names.ts';
+import { withoutBrackets } from '../../contract/policy/hosts.ts';
 import { OmicronError } from '../../contract/problem.ts';
 
 /**
@@ -18,7 +19,7 @@ export function checkOrigin({ host = '', origin }: IncomingHttpHeaders, origins:
 
 /** An address, or a name that no public name server has. */
 const isOwnName = (name: string): boolean =>
-  isIP(name.replace(/^\[|\]$/g, '')) > 0 || /^[a-z0-9-]+$|\.localhost$|\.svc$|\.svc\.cluster\.local$/.test(name);
+  isIP(withoutBrackets(name)) > 0 || /^[a-z0-9-]+$|\.localhost$|\.svc$|\.svc\.cluster\.local$/.test(name);
 
 const hostname = (host: string): string => URL.parse(`http://${host}`)?.hostname ?? '';
 
