@@ -22,7 +22,11 @@ export const usageQuery = z.strictObject({
   tag: tagFilter
     .optional()
     .describe('Usage of sessions with this tag, as `key:value`; may be repeated, and then all must match.'),
-  since: time.optional().describe('Start of the period, inclusive; default: 30 days before `until`.'),
+  since: time
+    .optional()
+    .describe(
+      'Start of the period, inclusive; default: 30 days before `until`. A period with more than 50,000 leases or artifacts is refused; the error names the start from which it can be counted.',
+    ),
   until: time.optional().describe('End of the period, exclusive; default, and at the latest: now.'),
   limit: z.coerce
     .number()

@@ -12,6 +12,7 @@ import type { Database } from '../../controller/ports/database.ts';
 import { sqlDirectory } from '../../controller/store/directory.ts';
 import { migrate } from '../../controller/store/migrate.ts';
 import { postgresDatabase } from '../../controller/store/postgres.ts';
+import { sqlUsage } from '../../controller/store/usage.ts';
 import { sqlUserActions } from '../../controller/store/user-actions.ts';
 import { protocol } from '../controller/protocol.ts';
 import { startPostgresServer } from '../postgres-server.ts';
@@ -60,6 +61,8 @@ async function fill(url: string): Promise<void> {
   for (const table of TABLES) await client.query(`vacuum (analyze) omicron.${table}`);
   await client.end();
 }
+
+const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString();
 
 /** CPU time of the connection's own process, in ms. */
 async function cpuOf(database: Database): Promise<number> {
@@ -169,6 +172,7 @@ try {
     pending_user_actions: await reads(database, () => actions.pending(null)),
     expire: await reads(database, () => p.maintenance.expire(200)),
     stats: await reads(database, () => directory.stats()),
+    usage_5_days: await reads(database, () => sqlUsage(database).report({ by: 'user', limit: 50, since: daysAgo(5) })),
     heartbeat: await writes(database, n => p.leases.heartbeat(at(n).id, null, null)),
     report: await writes(database, n =>
       p.broker.reportActivity({ session_id: at(n).id, epoch: 1, runner_id: at(n).runner_id }, 1),

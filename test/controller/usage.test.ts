@@ -4,6 +4,7 @@ import { runCommand } from '../../cli/program.ts';
 import { BrowserSessions } from '../../client/browser-sessions.ts';
 import { ENV } from '../../contract/names.ts';
 import type { LeaseAnswer, Tags } from '../../contract/session.ts';
+import { sqlUsage } from '../../controller/store/usage.ts';
 import { type Stack, startStack } from './stack.ts';
 
 const DAY = { since: '2026-05-01T00:00:00.000Z', until: '2026-05-02T00:00:00.000Z' };
@@ -110,6 +111,44 @@ describe('usage', () => {
   it('is zero for a time without leases', async () => {
     const long = { since: '2000-01-01T00:00:00Z', until: '2000-01-02T00:00:00Z' };
     expect(await sessions.getUsage(long)).toMatchObject({ usage: [], total: { sessions: 0, lease_seconds: 0 } });
+  });
+
+  it('counts each lease by its part of the period, however long ago it began', async () => {
+    const times = {
+      short: ['09:30', '10:05'],
+      long: ['02:00', '10:10'],
+      before: ['08:00', '10:00'],
+      after: ['11:00', '11:05'],
+    };
+    for (const [name, [from, to]] of Object.entries(times))
+      await useLease('max', name, { from: `2026-03-01T${from}:00Z`, to: `2026-03-01T${to}:00Z` });
+    const { session_id } = await stack.lease({ user_id: 'max', conversation_id: 'live', record_video: false });
+    const redeem = (at: string) =>
+      stack.database.query('update omicron.runners set redeemed_at = $2 where session_id = $1', [session_id, at]);
+    await redeem('2026-02-26T00:00:00Z');
+    const hour = { since: '2026-03-01T10:00:00.000Z', until: '2026-03-01T11:00:00.000Z' };
+    const used = { sessions: 3, leases: 3, lease_seconds: 300 + 600 + 3_600 };
+    for (const query of [hour, { ...hour, userId: 'max' }])
+      expect(await sessions.getUsage(query)).toMatchObject({ ...hour, usage: [{ name: 'max', ...used }], total: used });
+    await redeem(new Date().toISOString());
+  });
+
+  it('is refused for a period with more than can be counted, and names the one that can be', async () => {
+    const usage = sqlUsage(stack.database, 3);
+    const day = { ...DAY, by: 'user', limit: 10 };
+    await expect(usage.report(day)).rejects.toMatchObject({
+      code: 'invalid_request',
+      message: expect.stringContaining(
+        'more than 3 leases or artifacts. With the same end, it can be counted from 2026-05-01T10:00:00.001Z',
+      ),
+      extra: { errors: [{ path: 'since', message: 'must be 2026-05-01T10:00:00.001Z or later' }] },
+    });
+    const { total } = await usage.report({ ...day, since: '2026-05-01T10:00:00.001Z' });
+    expect(total).toMatchObject({ leases: 4, lease_seconds: 1_290.5 + 30 - 0.001 });
+    expect((await usage.report({ ...day, user_id: 'bob' })).total).toEqual(BOB);
+    await expect(
+      sqlUsage(stack.database, 1).report({ ...day, since: '2026-05-01T10:11:00Z', until: '2026-05-01T12:00:00Z' }),
+    ).rejects.toThrow('it can be counted from 2026-05-01T10:11:00.001Z');
   });
 
   it('is refused to a user who asks for another’s', async () => {

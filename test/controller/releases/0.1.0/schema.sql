@@ -382,6 +382,14 @@ alter table omicron.user_actions add column credential jsonb;
 -- The person who answered a user action: their name and their identity among people.
 alter table omicron.user_actions add column answered_by jsonb;
 
+-- 0032_usage.sql
+-- Usage of a period is counted from its leases and artifacts alone, however many came before. A lease shorter than an hour is found by when
+-- it began; longer ones, and those that live, are few.
+create index runners_redeemed_at on omicron.runners (redeemed_at) where redeemed_at is not null;
+create index runners_long on omicron.runners (redeemed_at)
+  where redeemed_at is not null and (coalesce(draining_at, gone_at) - redeemed_at < interval '1 hour') is not true;
+create index artifacts_created_at on omicron.artifacts (created_at) where state <> 'lost';
+
 -- event-stream.sql
 -- Events of all sessions in one order, the same on each replica. https://www.postgresql.org/docs/current/functions-info.html#FUNCTIONS-PG-SNAPSHOT
 
@@ -2360,6 +2368,7 @@ insert into omicron.migrations (name, digest, declares) values ('0028_hot_update
 insert into omicron.migrations (name, digest, declares) values ('0029_event_order.sql', '018cf2e6182b0a3cfa5c1ffa5388a989347e4e31cc9bbc1979ad5502db3784aa', NULL);
 insert into omicron.migrations (name, digest, declares) values ('0030_credential_questions.sql', 'daef2e0e66f0f6f817e7736d6303b4748852eece3202e266598b58c311b76990', NULL);
 insert into omicron.migrations (name, digest, declares) values ('0031_answered_by.sql', '66a17882fcb71d6cda8f1f310c789d9423e24ff9dc991f60121d0300c4a5b31c', NULL);
+insert into omicron.migrations (name, digest, declares) values ('0032_usage.sql', 'bde4018bf17e1c9fe922f3415c3b7a46f73485f2ac5199d1512dc1ae444c950a', NULL);
 insert into omicron.migrations (name, digest, declares) values ('functions/acquire.sql', 'e1554fa59c142356a592d1cee1f6d608666501288ecce86e5e2dc0d59a64b084', '{"omicron.acquire(text, text, uuid, uuid, integer, integer, jsonb, jsonb, text, text, text, integer, text, integer, integer, boolean, uuid[], boolean)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/artifacts.sql', 'bb40038132f511d3ed62f85e7b2141f767677d93dd10032f8e2d5d92216b6687', '{"omicron.file_due_at(jsonb, text)","omicron.write_artifact(uuid, integer, uuid, text, text, text, bigint, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/claim.sql', 'abae9a020a3c20526105b8fb10c543e314a3d37c703e4d1eb39d7bbbae76f397', '{"omicron.may_start(omicron.browser_sessions, integer)","omicron.beat_claim(uuid, integer, uuid, integer, integer)","omicron.begin_assignment(uuid, integer, uuid)","omicron.fail_claim(uuid, integer, uuid, text, text)"}');
