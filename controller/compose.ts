@@ -65,6 +65,8 @@ export interface Controller {
 export interface ControllerParts {
   settings: Settings;
   database: Database;
+  /** Connections for heartbeats and reports; those of `database` unless given. */
+  renewals?: Database;
   log: Logger;
   /** Environment of local runners: PATH, HOME, and the browser's settings (path, sandbox, ffmpeg). */
   runnerEnv: Readonly<Record<string, string>>;
@@ -123,6 +125,7 @@ type Core = Awaited<ReturnType<typeof coreOf>>;
 async function coreOf(parts: ControllerParts, controllerUrl: Promise<string>) {
   const { settings, log, clock = realClock } = parts;
   const database = tracedDatabase(parts.database);
+  const renewals = parts.renewals ? tracedDatabase(parts.renewals) : database;
   const signing = signingKey(settings.signingKey);
   const keys: Keys = { signing, derivation: Buffer.from(settings.derivationKey, 'base64') };
   const jwks = JSON.stringify({ keys: [signing.publicJwk] });
@@ -163,11 +166,11 @@ async function coreOf(parts: ControllerParts, controllerUrl: Promise<string>) {
     keys,
     publicKeys,
     mcpAccess: mcpAccess({ keys, publicKeys, tokenSeconds: settings.mcpTokenSeconds }),
-    leases: sqlLeases(database, rules),
+    leases: sqlLeases(database, rules, renewals),
     fleet: sqlFleet(database, { graceSeconds: objects ? LEAVING_SECONDS : 0 }),
     maintenance: sqlMaintenance(database, rules),
     pruning: sqlPruning(database),
-    broker: sqlBroker(database),
+    broker: sqlBroker(database, renewals),
     directory,
     usage: sqlUsage(database),
     policies: sqlPolicies(database),

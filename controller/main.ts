@@ -9,7 +9,7 @@ import { startController } from './compose.ts';
 import type { MakeProvider } from './ports/runners.ts';
 import { kubernetesRunners } from './runners/kubernetes/provider.ts';
 import { parseControllerSettings, type Settings } from './settings.ts';
-import { postgresDatabase } from './store/postgres.ts';
+import { postgresPools } from './store/postgres.ts';
 
 /** Variables that local runners inherit from this process; pods have it from their template. */
 const RUNNER_ENV = [...RUNNER_VARIABLES, ENV.chromiumPath, ENV.ffmpegPath];
@@ -39,7 +39,7 @@ async function main(): Promise<void> {
   const { version } = manifest;
   const onLost = (spans: number) => log.warn({ spans }, 'spans lost: the collector does not take them');
   const stopTracing = await startTracing({ name: 'omicron-controller', version, onLost }, process.env);
-  const database = postgresDatabase({
+  const { database, renewals } = postgresPools({
     url: settings.databaseUrl,
     tls: settings.databaseTls,
     ca: settings.databaseCa,
@@ -49,6 +49,7 @@ async function main(): Promise<void> {
   const controller = await startController({
     settings,
     database,
+    renewals,
     log,
     runnerEnv: pickVariables(process.env, [...RUNNER_ENV, ...TRACING_VARIABLES]),
     ...(settings.provider === 'kubernetes' ? { provider: podRunners(settings) } : {}),

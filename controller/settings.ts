@@ -73,7 +73,7 @@ export const CONTROLLER_SETTINGS = {
   databaseTls: [ENV.databaseTls, tls()],
   /** Authorities that sign Postgres's certificate, in PEM; by default those of Node.js. */
   databaseCa: [ENV.databaseCa, certificatesSchema().optional()],
-  /** Connections to Postgres that one replica keeps at most. */
+  /** Connections to Postgres that one replica keeps at most, beside 4 for heartbeats and reports. */
   databaseConnections: [ENV.databaseConnections, integer(1, 200).default(10)],
   /** Folder of what this machine keeps: credentials, recordings and profiles, unless other settings name a store. */
   dataDir: [ENV.dataDir, z.string().default('.omicron')],

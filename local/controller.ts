@@ -5,7 +5,7 @@ import { ENV } from '../contract/names.ts';
 import { type Controller, startController } from '../controller/compose.ts';
 import { parseControllerSettings } from '../controller/settings.ts';
 import { pgliteDatabase } from '../controller/store/pglite.ts';
-import { postgresDatabase } from '../controller/store/postgres.ts';
+import { postgresPools } from '../controller/store/postgres.ts';
 
 /** The keys of one local stack. */
 export interface LocalKeys {
@@ -58,18 +58,19 @@ export async function startLocalController(options: LocalController): Promise<Co
     [ENV.egressSecret]: keys.egressSecret,
   });
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  const database =
+  const pools =
     databaseUrl === null
-      ? await pgliteDatabase(join(folder, 'db'))
-      : postgresDatabase({
+      ? { database: await pgliteDatabase(join(folder, 'db')) }
+      : postgresPools({
           url: databaseUrl,
           tls: settings.databaseTls,
           ca: settings.databaseCa,
           connectionsMax: settings.databaseConnections,
           log,
         });
+  const { database } = pools;
   try {
-    const controller = await startController({ settings, database, log, runnerEnv: options.runnerEnv });
+    const controller = await startController({ ...pools, settings, log, runnerEnv: options.runnerEnv });
     return {
       url: controller.url,
       readMetrics: controller.readMetrics,

@@ -88,7 +88,8 @@ function sanitiseForJsonb(value: unknown, levels = DEPTH_MAX): unknown {
   );
 }
 
-export function sqlBroker(database: Database): Broker {
+/** `renewals`: connections that keep leases alive. */
+export function sqlBroker(database: Database, renewals = database): Broker {
   const leaseArguments = ({ session_id, epoch, runner_id }: LeaseKey) => ({
     p_session: session_id,
     p_epoch: epoch,
@@ -122,7 +123,7 @@ export function sqlBroker(database: Database): Broker {
       return redemption.parse(row?.answer);
     },
     async reportActivity(lease, calls) {
-      const [row] = await database.query<{ remaining: unknown; version: string; held: unknown }>(
+      const [row] = await renewals.query<{ remaining: unknown; version: string; held: unknown }>(
         `select omicron.report_activity(p_session => $1, p_epoch => $2, p_runner => $3, p_calls => $4) as remaining,
                 (select omicron.policy_of(p_session => s.id, p_user => s.user_id) ->> 'version'
                    from omicron.browser_sessions s where s.id = $1) as version,

@@ -200,7 +200,8 @@ const ended = z.discriminatedUnion('outcome', [
   z.object({ outcome: z.literal('not_found') }),
 ]);
 
-export function sqlLeases(database: Database, rules: LeaseRules): Leases {
+/** `renewals`: connections that keep leases and claims alive. */
+export function sqlLeases(database: Database, rules: LeaseRules, renewals = database): Leases {
   const claimArguments = ({ sessionId, epoch, claimId }: Claim) => ({
     p_session: sessionId,
     p_epoch: epoch,
@@ -259,7 +260,7 @@ export function sqlLeases(database: Database, rules: LeaseRules): Leases {
     async beat(claim) {
       const { claimSeconds, startSeconds } = rules;
       const seconds = { p_claim_seconds: claimSeconds, p_start_seconds: startSeconds };
-      return z.boolean().parse(await callFunction(database, 'beat_claim', { ...claimArguments(claim), ...seconds }));
+      return z.boolean().parse(await callFunction(renewals, 'beat_claim', { ...claimArguments(claim), ...seconds }));
     },
     beginAssignment: async claim =>
       runnerRow.nullable().parse(await callFunction(database, 'begin_assignment', claimArguments(claim))),
@@ -275,7 +276,7 @@ export function sqlLeases(database: Database, rules: LeaseRules): Leases {
     },
     heartbeat: async (sessionId, userId, epoch) =>
       renewed.parse(
-        await callFunction(database, 'heartbeat', { p_session: sessionId, p_user: userId, p_epoch: epoch }),
+        await callFunction(renewals, 'heartbeat', { p_session: sessionId, p_user: userId, p_epoch: epoch }),
       ),
     async end(sessionId, userId, epoch, reason) {
       const lease = { p_session: sessionId, p_user: userId, p_epoch: epoch };

@@ -4,6 +4,23 @@ import type { Database } from '../ports/database.ts';
 import { type PostgresAddress, postgresConnection } from './postgres-connection.ts';
 import { storeError } from './unavailable.ts';
 
+/** Beside the callers' connections: a heartbeat or report takes one for less than a millisecond, unless its row is locked. */
+const RENEWAL_CONNECTIONS = 4;
+
+/** A controller's pools on one server. Closing `database` closes both. */
+export function postgresPools(options: Parameters<typeof postgresDatabase>[0]): {
+  database: Database;
+  /** For heartbeats and reports: a lease lives however many callers wait for a connection. */
+  renewals: Database;
+} {
+  const database = postgresDatabase(options);
+  const renewals = postgresDatabase({ ...options, connectionsMax: RENEWAL_CONNECTIONS });
+  const close = async () => {
+    await Promise.all([database.close(), renewals.close()]);
+  };
+  return { database: { ...database, close }, renewals };
+}
+
 /**
  * A Postgres server, direct or behind a pooler in transaction mode: statements are unnamed and nothing is set on a
  * connection. Throws what `postgresConnection` throws.

@@ -9,8 +9,9 @@ import { OmicronError, type Problem, problemSchema } from '../../contract/proble
 import { type GetOrCreateRequest, type LeaseAnswer, leaseAnswer } from '../../contract/session.ts';
 import { serviceKey, signServiceToken } from '../../contract/tokens.ts';
 import { startController } from '../../controller/compose.ts';
+import type { Database } from '../../controller/ports/database.ts';
 import { parseControllerSettings, type Settings } from '../../controller/settings.ts';
-import { postgresDatabase } from '../../controller/store/postgres.ts';
+import { postgresPools } from '../../controller/store/postgres.ts';
 import { type Clock, realClock } from '../../time/clock.ts';
 import { type FakeMachine, fakeMachine } from '../fakes/runners.ts';
 import { migratedDatabaseUrl } from '../postgres.ts';
@@ -88,19 +89,25 @@ export async function startStack(
       },
     }),
   );
-  const database = postgresDatabase({ url: settings.databaseUrl, connectionsMax: 10, log });
+  const { database, renewals } = postgresPools({
+    url: settings.databaseUrl,
+    connectionsMax: settings.databaseConnections,
+    log,
+  });
+  const observed = (pool: Database): Database => ({
+    ...pool,
+    async query<Row extends object>(sql: string, parameters?: readonly unknown[]) {
+      queries.push(sql);
+      const rows = await pool.query<Row>(sql, parameters);
+      if (lost === undefined || !sql.includes(lost)) return rows;
+      lost = undefined;
+      throw new OmicronError('store_unavailable', 'The answer to a commit was lost.');
+    },
+  });
   const controller = await startController({
     settings,
-    database: {
-      ...database,
-      async query<Row extends object>(sql: string, parameters?: readonly unknown[]) {
-        queries.push(sql);
-        const rows = await database.query<Row>(sql, parameters);
-        if (lost === undefined || !sql.includes(lost)) return rows;
-        lost = undefined;
-        throw new OmicronError('store_unavailable', 'The answer to a commit was lost.');
-      },
-    },
+    database: observed(database),
+    renewals: observed(renewals),
     log,
     clock,
     ...(runnerEnv === undefined ? { runnerEnv: {}, provider: deployed.machine.provider } : { runnerEnv }),
