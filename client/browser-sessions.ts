@@ -62,6 +62,14 @@ import type { ChosenProfile, ConnectedBrowser, LeasedBrowser } from './leased-br
 import { retryAttempts } from './retry.ts';
 import { type CamelCased, toSnakeCase } from './wire-names.ts';
 
+/** Place of a caller that waits for a browser to come free. */
+export interface PlaceInLine {
+  /** Place in the line, from 1. */
+  readonly position: number;
+  /** By the browsers that came free in the last minute. */
+  readonly expectedWaitSeconds?: number | undefined;
+}
+
 /** The request of a lease: the fields of `getOrCreateRequest`, and how to wait for it. */
 export interface AcquireRequest extends CamelCased<z.input<typeof getOrCreateRequest>> {
   /**
@@ -73,6 +81,8 @@ export interface AcquireRequest extends CamelCased<z.input<typeof getOrCreateReq
   signal?: AbortSignal | undefined;
   /** Called once when the lease is lost: superseded, ended elsewhere, or not renewable until its expiry. */
   onLost?: ((error: OmicronError) => void) | undefined;
+  /** Called while every browser is in use, after 2 s and then each 10 s, with the caller's place in the line. */
+  onWaiting?: ((place: PlaceInLine) => void) | undefined;
 }
 
 /** The source of an application's browsers: a controller, or the one browser of `PLAYWRIGHT_MCP_URL`. */
@@ -136,6 +146,9 @@ export interface BrowserSessionsOptions extends Connection {
 }
 
 const WAIT_SECONDS = 60;
+/** A waiting caller is shown its place after this time, and then each `SHOW_SECONDS`. */
+const SHOW_FIRST_SECONDS = 2;
+const SHOW_SECONDS = 10;
 /** A wrong address is distinguished from a restart of the controller by this time. */
 const ABSENT_MS = 3_000;
 /** A heartbeat that takes longer counts as failed; another one follows. */
@@ -174,14 +187,20 @@ export class BrowserSessions implements BrowserSource {
    * browser is still starting; another call finds it), ...
    */
   async acquire(request: AcquireRequest): Promise<Lease> {
-    const { signal = new AbortController().signal, onLost, waitSeconds = WAIT_SECONDS, ...fields } = request;
+    const { signal = new AbortController().signal, onLost, onWaiting, waitSeconds = WAIT_SECONDS, ...fields } = request;
     const { waitSeconds: givenSeconds } = request;
     const { userId, ttlSeconds = LIMITS.ttlSecondsDefault } = fields;
     const clock = this.#clock;
     const deadlineMs = clock.nowMs() + waitSeconds * 1000;
     const absentDeadlineMs = givenSeconds === undefined ? clock.nowMs() + ABSENT_MS : deadlineMs;
+    let heldSecondsMax = onWaiting ? SHOW_FIRST_SECONDS : LIMITS.waitSecondsMax;
+    const showPlace = ({ extra }: OmicronError) => {
+      if (!onWaiting || extra.position === undefined) return;
+      heldSecondsMax = SHOW_SECONDS;
+      onWaiting({ position: extra.position, expectedWaitSeconds: extra.expected_wait_seconds });
+    };
     const leased = (leftMs: number, signal: AbortSignal, chosen?: ChosenProfile) => {
-      const wait_seconds = Math.min(leftMs / 1000, LIMITS.waitSecondsMax);
+      const wait_seconds = Math.min(leftMs / 1000, heldSecondsMax);
       const body = { ...toSnakeCase({ ...fields, ...chosen, ttlSeconds }), wait_seconds };
       return this.#getOrCreate(userId, body, wait_seconds, signal);
     };
@@ -189,7 +208,8 @@ export class BrowserSessions implements BrowserSource {
       ...this.#callsOf(userId, session_id, epoch),
       async restore(signal, chosen = before) {
         const deadlineMs = clock.nowMs() + waitSeconds * 1000;
-        const answer = await retryAttempts(leftMs => leased(leftMs, signal, chosen), { clock, deadlineMs, signal });
+        const attempt = (leftMs: number) => leased(leftMs, signal, chosen);
+        const answer = await retryAttempts(attempt, { clock, deadlineMs, signal, onRefused: showPlace });
         return { answer, calls: callsOf(answer, chosen) };
       },
     });
@@ -200,7 +220,7 @@ export class BrowserSessions implements BrowserSource {
         const calls = callsOf(answer);
         return new Lease({ answer, calls, ttlSeconds, renewedAtMs, onLost, clock, fetch: this.#fetch });
       },
-      { clock, deadlineMs, absentDeadlineMs, signal },
+      { clock, deadlineMs, absentDeadlineMs, signal, onRefused: showPlace },
     );
   }
 

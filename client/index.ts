@@ -30,6 +30,7 @@ export {
   type BrowserSource,
   type CallOptions,
   type ListRequest,
+  type PlaceInLine,
   type PolicyOwner,
   type UsageRequest,
 } from './browser-sessions.ts';

@@ -21,32 +21,41 @@ export function waitMs(error: OmicronError, attempt: number, clock: Clock): numb
   return backoffMs(attempt, BACKOFF, () => clock.random());
 }
 
+/** A call that the controller held for this long waited there. */
+const HELD_MS = 1_000;
+
 interface Retries {
   readonly clock: Clock;
   readonly deadlineMs: number;
   /** The deadline while nothing has answered at the address at all; `deadlineMs` unless given. */
   readonly absentDeadlineMs?: number | undefined;
   readonly signal: AbortSignal;
+  /** Called with each refusal after which it tries again. */
+  readonly onRefused?: (error: OmicronError) => void;
 }
 
 /**
  * Repeats `attempt` while it fails with 429 or 503. When the next attempt would be past the deadline, throws the last error
- * at once, with its `retryAfterSeconds`.
+ * at once, with its `retryAfterSeconds`. A caller that waits in
+ * the line, or for its start, goes on at once: while it is away, others get the places.
  */
 export async function retryAttempts<T>(
   attempt: (leftMs: number) => Promise<T>,
-  { clock, deadlineMs, absentDeadlineMs = deadlineMs, signal }: Retries,
+  { clock, deadlineMs, absentDeadlineMs = deadlineMs, signal, onRefused }: Retries,
 ): Promise<T> {
   let isAbsent = true;
   for (let count = 0; ; count++) {
     signal.throwIfAborted();
+    const sentMs = clock.nowMs();
     try {
       return await attempt(Math.max(0, deadlineMs - clock.nowMs()));
     } catch (error) {
       if (!mayRetry(error)) throw error;
       isAbsent &&= error.code === 'controller_unreachable' && !mayHaveBeenSent(error.cause);
-      const ms = waitMs(error, count, clock);
+      const waits = error.extra.position !== undefined || error.code === 'lease_starting';
+      const ms = waits && clock.nowMs() - sentMs >= HELD_MS ? 0 : waitMs(error, count, clock);
       if (clock.nowMs() + ms > (isAbsent ? absentDeadlineMs : deadlineMs)) throw error;
+      onRefused?.(error);
       await clock.sleep(ms, signal);
     }
   }

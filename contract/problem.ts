@@ -94,6 +94,16 @@ export const problemSchema = z
       .describe('Seconds after which the same request may succeed, as in `Retry-After`.'),
     limit: z.int().optional().describe('Limit that was reached, with a status of 429.'),
     active: z.int().optional().describe('Number that counts towards `limit` now, with a status of 429.'),
+    position: z
+      .int()
+      .optional()
+      .describe(
+        'Place in the line of callers, from 1, with `capacity_exceeded`; kept for a caller that comes back in time.',
+      ),
+    expected_wait_seconds: z
+      .int()
+      .optional()
+      .describe('Seconds until a browser comes free for this place, by those that came free in the last minute.'),
     errors: z
       .array(
         z.object({
@@ -107,7 +117,9 @@ export const problemSchema = z
   .meta({ id: 'Problem' });
 export type Problem = z.infer<typeof problemSchema>;
 
-type Extra = Pick<Problem, 'session_id' | 'limit' | 'active' | 'errors'>;
+/** Members of a problem document that an error keeps as `extra`. */
+const EXTRA = ['session_id', 'limit', 'active', 'position', 'expected_wait_seconds', 'errors'] as const;
+type Extra = Partial<Pick<Problem, (typeof EXTRA)[number]>>;
 
 /**
  * The one error class. `message` says what is wrong and what to do, and never contains a secret; `retryAfterSeconds`
@@ -148,13 +160,10 @@ export class OmicronError extends Error {
 
   /** The error that a problem document describes. */
   static fromProblem(problem: Problem): OmicronError {
-    const { session_id, limit, active, errors } = problem;
+    const given = Object.entries(problem).filter(([name]) => (EXTRA as readonly string[]).includes(name));
     return new OmicronError(problem.code, problem.detail, {
       ...(problem.retry_after_seconds === undefined ? {} : { retryAfterSeconds: problem.retry_after_seconds }),
-      ...(session_id === undefined ? {} : { session_id }),
-      ...(limit === undefined ? {} : { limit }),
-      ...(active === undefined ? {} : { active }),
-      ...(errors === undefined ? {} : { errors }),
+      ...(Object.fromEntries(given.filter(([, value]) => value !== undefined)) as Extra),
     });
   }
 }

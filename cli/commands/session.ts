@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import type { BrowserSessions } from '../../client/browser-sessions.ts';
+import type { BrowserSessions, PlaceInLine } from '../../client/browser-sessions.ts';
 import { SNAPSHOTS, type Snapshot, TOOLSETS, type Toolset } from '../../contract/assignment.ts';
 import { KEEP_FILES, type KeepFiles } from '../../contract/files.ts';
 import { HIBERNATE, type Hibernate } from '../../contract/hibernation.ts';
@@ -125,6 +125,11 @@ function keptFiles(given: string[]): KeepFiles {
   return choice !== undefined && given.length === 1 ? choice : given;
 }
 
+const describePlace = ({ position, expectedWaitSeconds }: PlaceInLine): string => {
+  const wait = expectedWaitSeconds === undefined ? '' : `, expected wait ${expectedWaitSeconds} s`;
+  return `Every browser is in use: position ${position} in the line${wait}.`;
+};
+
 /** Leases a browser and leaves it to its time to live. The token is hidden unless asked for. */
 async function startSession(cli: Cli, options: StartOptions): Promise<void> {
   const sessions = await connectController(cli);
@@ -155,6 +160,7 @@ async function startSession(cli: Cli, options: StartOptions): Promise<void> {
     userAgentSuffix: options.userAgentSuffix,
     permissions: options.permissions,
     signal: cli.signal,
+    onWaiting: place => cli.progress(describePlace(place)),
   });
   const { sessionId, epoch, mcpUrl, headers, expiresAt, endsAt } = lease;
   const hidden = Object.fromEntries(Object.keys(headers).map(name => [name, '(hidden; --show-token shows it)']));

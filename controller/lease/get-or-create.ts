@@ -315,6 +315,7 @@ function acquireRefused({
   holder,
   provider,
   turn,
+  waitMs,
 }: Extract<Acquired, { outcome: 'refused' }>): OmicronError {
   if (code === 'profile_quota_exceeded') return tooManyProfiles();
   if (code === 'profile_mismatch') return otherProfile('another profile, and is hibernated', holder);
@@ -336,5 +337,11 @@ function acquireRefused({
     code === 'user_quota_exceeded'
       ? `The user has ${active} of ${limit} active sessions. Release or end one, or try again in ${retryAfterSeconds} s.`
       : `${active} of ${limit} browsers are in use, and ${turn ?? 0} callers are first. Try again in ${retryAfterSeconds} s: this place in the line is kept until then.`;
-  return new OmicronError(code, detail, { retryAfterSeconds, limit, active });
+  return new OmicronError(code, detail, {
+    retryAfterSeconds,
+    limit,
+    active,
+    ...(turn === undefined ? {} : { position: turn + 1 }),
+    ...(waitMs === undefined ? {} : { expected_wait_seconds: Math.ceil(waitMs / 1000) }),
+  });
 }

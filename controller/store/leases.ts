@@ -66,6 +66,8 @@ export type Acquired =
       place?: string | undefined;
       turn?: number | undefined;
       ahead?: number | undefined;
+      /** With `capacity_exceeded`: until a place comes free for it, by those that came free in the last minute. */
+      waitMs?: number | undefined;
       /** With `provider_mismatch`: where the lease lives. */
       provider?: string | undefined;
     };
@@ -118,7 +120,7 @@ export interface Leases {
   /** Answers which of these places in the line are to ask again now; keeps the others in it for some seconds. */
   turns(provider: string, template: string, places: readonly string[]): Promise<string[]>;
   /** The caller waits here no longer. `returns`: its place is kept for when it comes back, after `retryAfterMs`. */
-  leaveLine(place: string, returns: boolean): Promise<{ turn: number; retryAfterMs: number } | null>;
+  leaveLine(place: string, returns: boolean): Promise<{ turn: number; retryAfterMs: number; waitMs: number } | null>;
   /** Keeps a live claimer's claim. False: it is over. */
   beat(claim: Claim): Promise<boolean>;
   /** Must be called before an assignment goes to a runner that came up after the claim. Null: do not send. */
@@ -173,8 +175,13 @@ const acquired = z.discriminatedUnion('outcome', [
       limit: z.int(),
       active: z.int(),
       retry_after_ms: z.number(),
+      wait_ms: z.int().optional(),
     })
-    .transform(({ retry_after_ms, ...refusal }) => ({ ...refusal, retryAfterMs: retry_after_ms })),
+    .transform(({ retry_after_ms, wait_ms, ...refusal }) => ({
+      ...refusal,
+      retryAfterMs: retry_after_ms,
+      waitMs: wait_ms,
+    })),
 ]);
 
 const renewed = z.discriminatedUnion('outcome', [
@@ -189,8 +196,8 @@ const released = z.discriminatedUnion('outcome', [
 ]);
 
 const left = z
-  .object({ turn: z.int(), retry_after_ms: z.int() })
-  .transform(({ turn, retry_after_ms }) => ({ turn, retryAfterMs: retry_after_ms }))
+  .object({ turn: z.int(), retry_after_ms: z.int(), wait_ms: z.int() })
+  .transform(({ turn, retry_after_ms, wait_ms }) => ({ turn, retryAfterMs: retry_after_ms, waitMs: wait_ms }))
   .nullable();
 
 const releasedLease = z.object({ id: z.uuid(), hibernates: z.boolean() });

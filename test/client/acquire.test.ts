@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { BrowserSessions } from '../../client/browser-sessions.ts';
+import { BrowserSessions, type PlaceInLine } from '../../client/browser-sessions.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import { type SteppedClock, steppedClock } from '../fakes/clock.ts';
 import { type Answer, problem } from '../fakes/controller/answer.ts';
@@ -83,6 +83,19 @@ describe('acquire', () => {
     expect(error).toMatchObject({ code: 'user_quota_exceeded', retryAfterSeconds: 61, extra: { limit: 3, active: 3 } });
     expect(clock.waitedMs).toEqual([]);
     expect(controller.seen).toHaveLength(1);
+  });
+
+  it('shows a waiting caller its place, for which the controller holds no call longer than 10 s', async () => {
+    const full = (position: number, expected_wait_seconds: number) =>
+      problem(new OmicronError('capacity_exceeded', 'full', { retryAfterSeconds: 3, position, expected_wait_seconds }));
+    controller.answerNext(full(4, 40), full(2, 9), ready());
+    const turns: PlaceInLine[] = [];
+    await sessions.acquire({ ...request, waitSeconds: 30, onWaiting: turn => turns.push(turn) });
+    expect(turns).toEqual([
+      { position: 4, expectedWaitSeconds: 40 },
+      { position: 2, expectedWaitSeconds: 9 },
+    ]);
+    expect(controller.seen.map(({ body }) => body?.wait_seconds)).toEqual([2, 10, 10]);
   });
 
   it('asks again after a 202, and never for longer than the caller has left', async () => {

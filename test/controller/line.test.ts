@@ -1,6 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { PassThrough } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { runCommand } from '../../cli/program.ts';
+import { BrowserSessions, type PlaceInLine } from '../../client/browser-sessions.ts';
+import { ENV } from '../../contract/names.ts';
 import { eventually } from '../eventually.ts';
 import { freshPostgres } from '../postgres.ts';
 import { protocol } from './protocol.ts';
@@ -193,6 +197,39 @@ describe('two controllers with a full fleet', () => {
     const metrics = String((await second.call('GET', '/metrics', { token: null })).body);
     expect(metrics).toContain(`omicron_wait_seconds_count{outcome="place"} ${CALLERS / 2}`);
     expect(metrics).toContain('omicron_waiting_callers 0');
+  });
+
+  it('show callers of the SDK and the command their place, which they keep', { timeout: 60_000 }, async () => {
+    await using both = await twoControllers({ OMICRON_CAPACITY: 1 });
+    const [first, second] = both.stacks;
+    const held = await first.getOrCreate({ conversation_id: 'held' });
+    const turns: PlaceInLine[] = [];
+    const sessions = new BrowserSessions({ url: first.url, serviceSecret: first.settings.serviceSecret });
+    const user = { userId: 'ada', waitSeconds: 50 };
+    const early = sessions.acquire({ ...user, conversationId: 'early', onWaiting: turn => turns.push(turn) });
+    await eventually('it waits', async () => (await waiting(first)) === 1);
+    let stderr = '';
+    const command = runCommand(['session', 'start', '--user', 'ada', '--conversation', 'late'], {
+      environment: { [ENV.controllerUrl]: second.url, [ENV.serviceSecret]: second.settings.serviceSecret },
+      signal: new AbortController().signal,
+      stdin: new PassThrough() as unknown as NodeJS.ReadStream, // not read
+      stdout: { write: () => {} },
+      stderr: {
+        write: text => {
+          stderr += text;
+        },
+      },
+    });
+    await eventually('both know their place', () => turns.length > 0 && stderr !== '');
+    expect(turns[0]).toEqual({ position: 1, expectedWaitSeconds: expect.any(Number) });
+    expect(stderr).toMatch(/^Every browser is in use: position 2 in the line, expected wait \d+ s\.\n/);
+    await end(first, held);
+    const lease = await early;
+    await sessions.end(lease.sessionId);
+    expect(await command).toBe(0);
+    const { events } = await sessions.listEvents(lease.sessionId);
+    const claimed = events.find(({ kind }) => kind === 'session.claimed');
+    expect(Number(claimed?.data.waited_ms)).toBeGreaterThanOrEqual(2_000);
   });
 
   it('skip a caller that hung up, and keep the turn of one that was asked to come back', {

@@ -14,7 +14,7 @@ from threading import Thread
 import jwt
 import pytest
 
-from omicron_browser import AsyncBrowserSessions, BrowserSessions, OmicronError
+from omicron_browser import AsyncBrowserSessions, BrowserSessions, OmicronError, PlaceInLine
 
 SECRET = "a service secret of 32 bytes, for tests"
 USER = "ada"
@@ -115,6 +115,19 @@ def test_waits_as_long_as_retry_after_says(controller: Controller) -> None:
     assert first == first | {"user_id": USER, "conversation_id": "chat", "ttl_seconds": 600, "tags": {"team": "search"}}
     waits = [body["wait_seconds"] for body in controller.bodies]
     assert waits == sorted(waits, key=lambda wait: -float(str(wait)))
+
+
+def test_shows_a_waiting_caller_its_place(controller: Controller) -> None:
+    status, headers, text = problem("capacity_exceeded", 429, 1)
+    turn = {"position": 4, "expected_wait_seconds": 40}
+    controller.answers = [(status, headers, json.dumps({**json.loads(text), **turn})), lease()]
+    turns: list[PlaceInLine] = []
+    with (
+        BrowserSessions(controller.url, SECRET) as sessions,
+        sessions.acquire(USER, "chat", wait_seconds=30, on_waiting=turns.append),
+    ):
+        assert turns == [PlaceInLine(position=4, expected_wait_seconds=40)]
+    assert [body["wait_seconds"] for body in controller.bodies] == [2, 10]
 
 
 def test_raises_at_once_when_retry_after_is_past_the_deadline(controller: Controller) -> None:

@@ -4,7 +4,7 @@ from ._async.lease import AsyncConnectedBrowser, AsyncLease
 from ._async.sessions import AsyncBrowserSessions
 from ._sync.lease import ConnectedBrowser, Lease
 from ._sync.sessions import BrowserSessions
-from .errors import OmicronError
+from .errors import OmicronError, PlaceInLine
 from .mcp_messages import Tool, ToolResult
 
 __version__ = "0.1.0"
@@ -17,6 +17,7 @@ __all__ = [
     "ConnectedBrowser",
     "Lease",
     "OmicronError",
+    "PlaceInLine",
     "Tool",
     "ToolResult",
     "__version__",

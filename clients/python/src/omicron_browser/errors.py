@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, cast, get_args, get_type_hints
 
 from .wire import Problem
 
 #: Every code that a server answers; `lease_released` and `not_configured` are this package's own.
 CODES = frozenset(cast("tuple[str, ...]", get_args(get_type_hints(Problem)["code"])))
-EXTRA = ("session_id", "limit", "active", "errors")
+EXTRA = ("session_id", "limit", "active", "position", "expected_wait_seconds", "errors")
 
 UNPROCESSABLE = 422
 TOO_MANY_REQUESTS = 429
@@ -21,7 +22,8 @@ UNAVAILABLE = 503
 class OmicronError(Exception):
     """A stable `code`, and a message that says what to do.
 
-    `retry_after_seconds` says when the same call may succeed. `extra` may hold `limit`, `active`, `session_id` and `errors`.
+    `retry_after_seconds` says when the same call may succeed. `extra` may hold `limit`, `active`, `position`,
+    `expected_wait_seconds`, `session_id` and `errors`.
     """
 
     def __init__(
@@ -51,6 +53,22 @@ class OmicronError(Exception):
     def may_retry(self) -> bool:
         """Whether the same call may succeed later: a 429 or 503, except that a missing sandbox stays missing."""
         return self.status in (TOO_MANY_REQUESTS, UNAVAILABLE) and self.code != "sandbox_runtime_required"
+
+
+@dataclass(frozen=True)
+class PlaceInLine:
+    """Place of a caller that waits for a browser to come free."""
+
+    #: Place in the line, from 1.
+    position: int
+    #: By the browsers that came free in the last minute.
+    expected_wait_seconds: float | None = None
+
+
+def place_in_line(error: OmicronError) -> PlaceInLine | None:
+    """None: the refused caller is in no line."""
+    position = error.extra.get("position")
+    return None if position is None else PlaceInLine(position, error.extra.get("expected_wait_seconds"))
 
 
 def lease_ended() -> OmicronError:

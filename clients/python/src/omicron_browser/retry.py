@@ -7,12 +7,15 @@ import ssl
 
 import httpx
 
-from .errors import OmicronError
+from .errors import OmicronError, place_in_line
 
 FIRST_SECONDS = 0.2
 MAX_SECONDS = 5.0
 #: Spreads callers that were given the same Retry-After, by up to a tenth of it; never earlier.
 SPREAD = 0.1
+
+#: A call that the controller held for this long waited there.
+HELD_SECONDS = 1.0
 
 #: What httpx raises when the other side closed a connection that was sent a call; a refused connection is no such error.
 CLOSED = (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError)
@@ -42,8 +45,13 @@ def may_repeat(method: str, path: str) -> bool:
     return method != "POST" or path.endswith("/get-or-create")
 
 
-def wait_seconds(error: OmicronError, attempt: int) -> float:
-    """Retry-After, else a growing back-off. `attempt` counts from 0."""
+def wait_seconds(error: OmicronError, attempt: int, held_seconds: float = 0.0) -> float:
+    """Retry-After, else a growing back-off. `attempt` counts from 0.
+
+    A caller that the controller held in the line, or for its start, goes on at once: while it is away, others get the places.
+    """
+    if held_seconds >= HELD_SECONDS and (error.code == "lease_starting" or place_in_line(error) is not None):
+        return 0.0
     if error.retry_after_seconds is not None:
         return error.retry_after_seconds * (1 + SPREAD * random.random())
     seconds = min(MAX_SECONDS, FIRST_SECONDS * 2.0 ** min(attempt, 10))

@@ -439,6 +439,8 @@ class Problem(TypedDict):
     retry_after_seconds: NotRequired[int]
     limit: NotRequired[int]
     active: NotRequired[int]
+    position: NotRequired[int]
+    expected_wait_seconds: NotRequired[int]
     errors: NotRequired[list[Error]]
 
 

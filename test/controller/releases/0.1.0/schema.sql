@@ -975,8 +975,8 @@ language sql as $$
     limit p_most) free
 $$;
 
--- Milliseconds, of 1 to 30 s, until a place comes free for a caller with this many before it, by those that came free in the last minute.
-create or replace function omicron.line_retry_ms(p_turn bigint) returns integer
+-- Milliseconds until a place comes free for a caller with this many before it, by those that came free in the last minute.
+create or replace function omicron.line_wait_ms(p_turn bigint) returns integer
 language plpgsql as $$
 declare
   v_freed bigint;
@@ -992,8 +992,12 @@ begin
     select extract(epoch from min(expires_at) - clock_timestamp()) * 1000 into v_ms from omicron.browser_sessions
      where status in ('starting', 'ready') and expires_at > (select clock_timestamp());
   end if;
-  return ceil(least(30000, greatest(1000, coalesce(v_ms, 1000))));
+  return ceil(least(86400000, greatest(0, coalesce(v_ms, 1000))));
 end $$;
+
+-- Retry-After in milliseconds, of 1 to 30 s, for this expected wait.
+create or replace function omicron.line_retry_ms(p_wait_ms integer) returns integer
+language sql as $$ select least(30000, greatest(1000, p_wait_ms)) $$;
 
 -- Null: the caller may take a place. Else the refusal, and its place in the line: held by a replica (`p_waits`), or kept for its return.
 -- `turn`: callers that come first; `ahead`: those of them that are waiting now.
@@ -1007,6 +1011,7 @@ declare
   v_turn bigint;
   v_ahead bigint;
   v_waiting integer;
+  v_wait_ms integer;
   v_retry_ms integer;
 begin
   if not p_found_none and not exists (select from omicron.waiting_callers where provider = p_provider) then
@@ -1025,12 +1030,13 @@ begin
     select count(*) into v_waiting from omicron.waiting_callers where user_id = p_user and conversation_id <> p_conversation;
     if v_waiting >= p_user_limit then
       return jsonb_build_object('outcome', 'refused', 'code', 'user_quota_exceeded', 'limit', p_user_limit, 'active', v_waiting,
-        'retry_after_ms', omicron.line_retry_ms(v_turn));
+        'retry_after_ms', omicron.line_retry_ms(omicron.line_wait_ms(v_turn)));
     end if;
   end if;
   select count(*), count(*) filter (where waits_until > v_now) into v_turn, v_ahead from omicron.waiting_callers
    where provider = p_provider and (w.place is null or place < w.place);
-  v_retry_ms := omicron.line_retry_ms(v_turn);
+  v_wait_ms := omicron.line_wait_ms(v_turn);
+  v_retry_ms := omicron.line_retry_ms(v_wait_ms);
   insert into omicron.waiting_callers as own (provider, user_id, conversation_id, waits_until, kept_until)
     values (p_provider, p_user, p_conversation, case when p_waits then v_now + interval '5 seconds' else '-infinity' end,
       v_now + make_interval(secs => v_retry_ms / 1000.0 + 5))
@@ -1040,7 +1046,7 @@ begin
   returning * into w;
   return jsonb_build_object('outcome', 'refused', 'code', 'capacity_exceeded', 'place', w.place, 'turn', v_turn, 'ahead', v_ahead,
     'limit', (select count(*) from omicron.permits), 'active', (select count(*) from omicron.permits where runner_id is not null),
-    'retry_after_ms', v_retry_ms);
+    'retry_after_ms', v_retry_ms, 'wait_ms', v_wait_ms);
 end $$;
 
 -- The places, among those that a replica holds, for which it is time to ask again, and those that have left the line. Keeps the others in it.
@@ -1063,11 +1069,12 @@ begin
         where inline.turn > v_free);
 end $$;
 
--- A replica holds this call no longer. `p_returns`: the place is kept for as long as the caller was asked to stay away: {turn, retry_after_ms}.
+-- A replica holds this call no longer. `p_returns`: the place is kept for as long as the caller was asked to stay away: {turn, retry_after_ms, wait_ms}.
 create or replace function omicron.leave_line(p_place bigint, p_returns boolean) returns jsonb
 language plpgsql as $$
 declare
   v_turn bigint;
+  v_wait_ms integer;
   v_retry_ms integer;
 begin
   if not p_returns then
@@ -1077,11 +1084,12 @@ begin
   select count(*) into v_turn from omicron.waiting_callers w
    where w.provider = (select provider from omicron.waiting_callers where place = p_place) and w.place < p_place
      and greatest(w.waits_until, w.kept_until) > clock_timestamp();
-  v_retry_ms := omicron.line_retry_ms(v_turn);
+  v_wait_ms := omicron.line_wait_ms(v_turn);
+  v_retry_ms := omicron.line_retry_ms(v_wait_ms);
   update omicron.waiting_callers
      set waits_until = '-infinity', kept_until = clock_timestamp() + make_interval(secs => v_retry_ms / 1000.0 + 5)
    where place = p_place;
-  return jsonb_build_object('turn', v_turn, 'retry_after_ms', v_retry_ms);
+  return jsonb_build_object('turn', v_turn, 'retry_after_ms', v_retry_ms, 'wait_ms', v_wait_ms);
 end $$;
 
 -- end-lease.sql
@@ -2380,7 +2388,7 @@ insert into omicron.migrations (name, digest, declares) values ('functions/event
 insert into omicron.migrations (name, digest, declares) values ('functions/expire.sql', 'af1015304dc8c5d7a01b9df4215eb3543cdb02a3e8407a7b458296a124fab88e', '{omicron.expire_leases(integer),"omicron.fail_stuck_starts(integer, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/guards.sql', '27a83a76f33f9b344e9d76f32a7bb9cf94482675ad58870b03af67ba292cc900', '{omicron.guard_session(),omicron.guard_runner()}');
 insert into omicron.migrations (name, digest, declares) values ('functions/hibernate.sql', '1ae39493ce599a1063e77237be16a729db515b97fdbc33869536251930cd0dc0', '{omicron.expires_soon(omicron.browser_sessions),"omicron.expiring_leases(text, integer)","omicron.hibernation_refusal(omicron.browser_sessions, omicron.runners, integer, integer)","omicron.begin_hibernation(uuid, integer, uuid, integer)","omicron.hibernate(uuid, integer, uuid, integer, integer, text, uuid, integer, text, text, bigint, integer)"}');
-insert into omicron.migrations (name, digest, declares) values ('functions/line.sql', 'c1686da26dcbacd727efca8c45b9ade04b593f3711981ca91e312f939847f974', '{"omicron.free_places(text, text, bigint)",omicron.line_retry_ms(bigint),"omicron.join_line(text, text, text, text, boolean, integer, boolean)","omicron.line_turns(text, text, bigint[])","omicron.leave_line(bigint, boolean)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/line.sql', 'be810b741c027de92f40ed6e9fa8171f7e8ca4e0eda897d50596181b36841f1e', '{"omicron.free_places(text, text, bigint)",omicron.line_wait_ms(bigint),omicron.line_retry_ms(integer),"omicron.join_line(text, text, text, text, boolean, integer, boolean)","omicron.line_turns(text, text, bigint[])","omicron.leave_line(bigint, boolean)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/make-ready.sql', 'dd7712930c9495290b1d71744686b5e00dff0f232f93d63e55bed4903858ad92', '{"omicron.make_ready(uuid, integer, uuid, text, text, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/may-act.sql', '75430f3169d777629d4d5a3927bfc95a218366849c10029bf7336e89cb49fb76', '{"omicron.may_act(uuid, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/policies.sql', '36db4c866414bb4d0730426dd3a5d0352ae0f5bb25373e5f0860eaf1f15c68e0', '{"omicron.put_policy(text, text, jsonb)","omicron.policy_of(uuid, text)"}');

@@ -22,7 +22,7 @@ from ..answers import (
     session_path,
     tag_pairs,
 )
-from ..errors import OmicronError
+from ..errors import OmicronError, PlaceInLine, place_in_line
 from ..retry import ABSENT_SECONDS, is_absent
 from ..retry import wait_seconds as seconds_until_retry
 from .connection import AsyncConnection
@@ -33,6 +33,9 @@ TTL_SECONDS = 600
 WAIT_SECONDS = 60.0
 #: How long the controller may hold one call.
 HELD_SECONDS_MAX = 60.0
+#: A waiting caller is shown its place after this time, and then each `SHOW_SECONDS`.
+SHOW_FIRST_SECONDS = 2.0
+SHOW_SECONDS = 10.0
 NETWORK_SECONDS = 15.0
 #: A save reads the browser's storage, of a complete profile some hundred megabytes.
 PROFILE_SECONDS = 70.0
@@ -53,6 +56,7 @@ LiveRole = Literal["view", "control"]
 ProfileForm = Literal["light", "complete"]
 SessionState = Literal["starting", "ready", "hibernated", "ended", "error"]
 OnLost = Callable[[OmicronError], None]
+OnWaiting = Callable[[PlaceInLine], None]
 Artifacts = list[wire.Artifact]
 Files = list[wire.ListedFile]
 UserActions = list[wire.UserAction]
@@ -114,6 +118,7 @@ class AsyncBrowserSessions:
         permissions: Sequence[Permission] | None = None,
         wait_seconds: float | None = None,
         on_lost: OnLost | None = None,
+        on_waiting: OnWaiting | None = None,
     ) -> AsyncLease:
         """Leases the browser of a conversation: the one it has, or a new one.
 
@@ -122,6 +127,7 @@ class AsyncBrowserSessions:
         browser is still starting; another call finds it) or another one.
 
         `on_lost` is called once when the lease is lost: superseded, ended elsewhere, or not renewable until its expiry.
+        `on_waiting` is called while every browser is in use, after 2 s and then each 10 s, with the caller's place in the line.
         """
         request: dict[str, object] = {
             "user_id": user_id,
@@ -155,10 +161,10 @@ class AsyncBrowserSessions:
 
         async def again(chosen: Mapping[str, object]) -> wire.Lease:
             body.update(chosen)
-            answer, _ = await self._wait_for_lease(user_id, body, wait_seconds)
+            answer, _ = await self._wait_for_lease(user_id, body, wait_seconds, on_waiting)
             return answer
 
-        answer, renewed_at = await self._wait_for_lease(user_id, body, wait_seconds)
+        answer, renewed_at = await self._wait_for_lease(user_id, body, wait_seconds, on_waiting)
         return AsyncLease(self._connection, LeaseOptions(answer, user_id, ttl_seconds, renewed_at, on_lost, again))
 
     async def connect(
@@ -192,6 +198,7 @@ class AsyncBrowserSessions:
         permissions: Sequence[Permission] | None = None,
         wait_seconds: float | None = None,
         on_lost: OnLost | None = None,
+        on_waiting: OnWaiting | None = None,
     ) -> AsyncConnectedBrowser:
         """`acquire`, then `connect` of the lease: a browser with its tools, in one call."""
         lease = await self.acquire(
@@ -223,6 +230,7 @@ class AsyncBrowserSessions:
             permissions=permissions,
             wait_seconds=wait_seconds,
             on_lost=on_lost,
+            on_waiting=on_waiting,
         )
         try:
             return await lease.connect()
@@ -575,24 +583,29 @@ class AsyncBrowserSessions:
         return await self._connection.call(wire.EffectivePolicy, "GET", path, user_id=user_id)
 
     async def _wait_for_lease(
-        self, user_id: str, body: dict[str, object], wait_seconds: float | None
+        self, user_id: str, body: dict[str, object], wait_seconds: float | None, on_waiting: OnWaiting | None
     ) -> tuple[wire.Lease, float]:
         """The answer, and the monotonic time before the request that it answers."""
         began = time.monotonic()
         deadline = began + (WAIT_SECONDS if wait_seconds is None else wait_seconds)
         absent_deadline = deadline if wait_seconds is not None else began + ABSENT_SECONDS
+        held_seconds_max = HELD_SECONDS_MAX if on_waiting is None else SHOW_FIRST_SECONDS
         absent = True
         attempt = 0
         while True:
             sent_at = time.monotonic()
             try:
-                held_seconds = min(max(0.0, deadline - sent_at), HELD_SECONDS_MAX)
+                held_seconds = min(max(0.0, deadline - sent_at), held_seconds_max)
                 return await self._get_or_create(user_id, body, held_seconds), sent_at
             except OmicronError as error:
                 absent = absent and is_absent(error)
-                seconds = seconds_until_retry(error, attempt)
+                seconds = seconds_until_retry(error, attempt, time.monotonic() - sent_at)
                 if not error.may_retry or time.monotonic() + seconds > (absent_deadline if absent else deadline):
                     raise
+                place = place_in_line(error)
+                if on_waiting is not None and place is not None:
+                    held_seconds_max = SHOW_SECONDS
+                    on_waiting(place)
                 await sleep(seconds)
                 attempt += 1
 
