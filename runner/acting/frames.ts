@@ -2,6 +2,7 @@ import type { ElementHandle, Frame, Page } from 'playwright-core';
 import * as z from 'zod';
 import { within } from '../../time/within.ts';
 import { pageScript } from '../browser/page-script.ts';
+import { isWithoutDocument, playwrightFrame } from '../browser/playwright-frame.ts';
 
 /** A document of a page that a person sees. */
 export interface ShownFrame {
@@ -28,7 +29,7 @@ export async function contentOf(
 export async function shownFrames(page: Page): Promise<ShownFrame[]> {
   const chains = new Map([[page.mainFrame(), '']]);
   for (const [parent, chain] of chains)
-    for (const frame of parent.childFrames()) {
+    for (const frame of framesIn(parent)) {
       const selector = chains.size < FRAMES_MAX ? await inTime(selectorOf(parent, frame)) : undefined;
       if (selector !== undefined) chains.set(frame, `${chain}frameLocator(${quoted(selector)}).`);
     }
@@ -42,11 +43,15 @@ export async function shownFrames(page: Page): Promise<ShownFrame[]> {
 export async function visibleFrames(page: Page): Promise<Frame[]> {
   const frames = [page.mainFrame()];
   for (const parent of frames)
-    for (const frame of parent.childFrames())
+    for (const frame of framesIn(parent))
       if (frames.length < FRAMES_MAX && (await inTime(frame.frameElement().then(each => each.isVisible()))) === true)
         frames.push(frame);
   return frames;
 }
+
+/** Those that have a document; whatever is asked of another one waits. */
+const framesIn = (parent: Frame): Frame[] =>
+  parent.childFrames().filter(frame => !isWithoutDocument(playwrightFrame(frame)));
 
 /** The answer of a document; undefined: none, or not in time. */
 export const inTime = <T>(answer: Promise<T>): Promise<T | undefined> => within(answer, ANSWER_MS);

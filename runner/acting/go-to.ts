@@ -1,9 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Download, Page, Response } from 'playwright-core';
 import { addressOf, isOutside } from '../browser/addresses.ts';
+import { loadedOrBroken } from '../settle/loaded.ts';
 
 const NAVIGATION_MS = 30_000;
-const LOAD_MS = 5_000;
+/** With what an action waits for its page afterwards, at most 5 s. */
+const LOAD_MS = 4_000;
 /** A download that is started by an address is reported, and where it is short, its end too. */
 const DOWNLOAD_MS = 3_000;
 const DOWNLOADED_MS = 500;
@@ -43,8 +45,8 @@ async function load(page: Page, url: string): Promise<Response | undefined> {
   page.once('download', onDownload).on('response', onResponse);
   try {
     const response = await page.goto(url, { waitUntil: 'commit', timeout: NAVIGATION_MS });
-    // A document may be sent without end: it is shown as far as it is there.
-    await page.waitForLoadState('load', { timeout: LOAD_MS }).catch(() => undefined);
+    // A document may be sent without end, or break off and never be loaded: it is shown as far as it is there.
+    await loadedOrBroken(page.mainFrame(), response, LOAD_MS);
     return response ?? undefined;
   } catch (error) {
     // A redirect to a program is no page that overtakes.

@@ -15,9 +15,21 @@ export interface PlaywrightFrame {
       script: string,
       argument: unknown,
     ): Promise<{ readonly result: unknown; readonly frame: PlaywrightFrame } | null | undefined>;
+    /** The first element that the selector leads to. */
+    query(target: {
+      readonly selector: string;
+      readonly strict: boolean;
+    }): Promise<PlaywrightElement | null | undefined>;
   };
-  /** Playwright's world of the document, where it is there. */
-  existingContext(world: 'utility'): PlaywrightContext | undefined;
+  /** Playwright's world of the document; null: there is none yet. */
+  existingContext(world: 'utility'): PlaywrightContext | null;
+  childFrames(): readonly PlaywrightFrame[];
+}
+
+interface PlaywrightElement {
+  /** The frame whose element it is. */
+  _contentFrame(): Promise<PlaywrightFrame | null>;
+  dispose(): void;
 }
 
 interface PlaywrightContext {
@@ -28,8 +40,9 @@ const method = z.custom<() => unknown>(value => typeof value === 'function');
 const connected = z.looseObject({ _connection: z.looseObject({ toImpl: method }) });
 const serverFrame = z.looseObject({
   _id: z.string(),
-  selectors: z.looseObject({ callOnSelector: method }),
+  selectors: z.looseObject({ callOnSelector: method, query: method }),
   existingContext: method,
+  childFrames: method,
 });
 
 export function playwrightFrame(frame: Frame): PlaywrightFrame {
@@ -42,3 +55,6 @@ export function playwrightFrame(frame: Frame): PlaywrightFrame {
 /** The number of Playwright's world of the frame's document, as the protocol counts worlds; undefined: there is none yet. */
 export const worldOf = (frame: PlaywrightFrame): number | undefined =>
   z.int().optional().parse(frame.existingContext('utility')?.delegate._contextId);
+
+/** Whether the frame has no document yet: whatever is asked of it waits until one comes. */
+export const isWithoutDocument = (frame: PlaywrightFrame): boolean => frame.existingContext('utility') == null;

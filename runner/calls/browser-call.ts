@@ -70,7 +70,7 @@ export function browserCall(parts: BrowserParts, call: PlaywrightCall): BrowserC
     const isUnfit = form.namesUnfitFields && look?.unfit === true;
     return withNotes(namesPage ? { ...result, content: [...result.content, pageSection(page)] } : result, [
       ...chooserNotes(page),
-      ...(look?.loading === true ? [STILL_LOADING] : []),
+      ...comingNotes(settler.isBrokenOff(page), look?.loading === true),
       ...(isUnfit ? await unfitFields(page, { isGuarding: parts.isGuarding }) : []),
     ]);
   }
@@ -124,6 +124,12 @@ export function browserCall(parts: BrowserParts, call: PlaywrightCall): BrowserC
 }
 
 const STILL_LOADING = 'The page is still loading: what is shown is what has come so far.';
+const BROKE_OFF = 'The document of the page broke off on its way: what is shown is what has come of it.';
+
+function comingNotes(isBrokenOff: boolean, isLoading: boolean): string[] {
+  if (isBrokenOff) return [BROKE_OFF];
+  return isLoading ? [STILL_LOADING] : [];
+}
 
 /** Why a call is neither passed on to Playwright MCP nor run in its place; undefined: it is. */
 function refusedBefore(

@@ -1,7 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BrowserContext, Frame, Page, Request } from 'playwright-core';
+import { GIVEN_UP, loadedOrBroken } from './loaded.ts';
 import { type Challenge, type Look, type QuietPage, quietPage } from './quiet-page.ts';
-import { type ActionRequests, frameOf, REQUESTS_MAX, type RequestWatch, watchRequests } from './requests.ts';
+import {
+  type ActionRequests,
+  frameOf,
+  REQUESTS_MAX,
+  type RequestWatch,
+  tabOfDocument,
+  watchRequests,
+} from './requests.ts';
 
 /**
  * Runs an action on a page and resolves with its outcome once the page has answered: documents that it asked for are
@@ -16,6 +24,8 @@ export interface Settler {
   challenge(page: Page): Promise<Challenge | undefined>;
   /** The look of the page's own document, as the call left it; undefined: it does not answer. */
   look(page: Page): Promise<Look | undefined>;
+  /** Whether the body of the tab's document ended before it was whole. */
+  isBrokenOff(page: Page): boolean;
   /** A call begins: what the one before left is not looked at any more. `named`: looks give the state of what is shown. */
   begin(named: boolean): void;
 }
@@ -63,6 +73,7 @@ export function settler(context: BrowserContext, nowMs: () => number, answerMs?:
     pages.set(page, quiet);
     return quiet;
   };
+  const broken = watchBroken(context);
   // Attached in advance: a busy page takes no new session. And asked, so that the first action of all finds what asks there.
   for (const page of context.pages()) void quietOf(page).look();
   context.on('page', quietOf);
@@ -112,11 +123,28 @@ export function settler(context: BrowserContext, nowMs: () => number, answerMs?:
       return (await known)?.challenge ?? undefined;
     },
     look,
+    isBrokenOff: page => broken.has(page),
     begin(isNamed) {
       left = undefined;
       named = isNamed;
     },
   };
+}
+
+/** The tabs whose document broke off after it had begun. */
+function watchBroken(context: BrowserContext): Pick<WeakSet<Page>, 'has'> {
+  const broken = new WeakSet<Page>();
+  context.on('requestfailed', request => {
+    const tab = tabOfDocument(request);
+    if (tab !== undefined && request.failure()?.errorText !== GIVEN_UP) broken.add(tab);
+  });
+  const follow = (page: Page) =>
+    page.on('framenavigated', frame => {
+      if (frame === page.mainFrame()) broken.delete(page);
+    });
+  context.pages().forEach(follow);
+  context.on('page', follow);
+  return broken;
 }
 
 /** Brings Playwright's own script into a new document: what comes next needs it, and would wait for it. */
@@ -222,7 +250,11 @@ async function arrived(page: Page, request: Request, answer: Answer, nowMs: () =
   const { requests } = answer;
   const sinceMs = requests.documents.get(request) ?? nowMs();
   try {
-    const response = await Promise.race([request.response().catch(() => null), wait(CAP_MS)]);
+    // A frame that hangs is not waited for as the page itself is.
+    const isInPage = (frameOf(request) ?? page.mainFrame()) !== page.mainFrame();
+    const leftMs = () => sinceMs + LOAD_CAP_MS - nowMs();
+    const answerMs = isInPage ? Math.max(0, leftMs()) : CAP_MS;
+    const response = await Promise.race([request.response().catch(() => null), wait(answerMs)]);
     if (!response || request.redirectedTo() !== null) return false;
     const frame = frameOf(request) ?? page.mainFrame();
     const untilMs = nowMs() + COMMIT_MS;
@@ -231,8 +263,8 @@ async function arrived(page: Page, request: Request, answer: Answer, nowMs: () =
       await Promise.race([answer.next(), wait(COMMIT_MS / 10)]);
     // A download, or an empty answer, leaves the page where it is.
     if (!requests.documents.has(request)) return false;
-    const timeout = Math.max(LOAD_MS_MIN, sinceMs + LOAD_CAP_MS - nowMs());
-    await frame.waitForLoadState('load', { timeout }).catch(() => undefined);
+    const timeout = Math.max(isInPage ? 1 : LOAD_MS_MIN, leftMs()); // 0 would be without end
+    await loadedOrBroken(frame, response, timeout);
     return true;
   } finally {
     requests.giveUp([request]);

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import * as z from 'zod';
 import { within } from '../../time/within.ts';
 import { pageScript } from '../browser/page-script.ts';
-import { type PlaywrightFrame, playwrightFrame } from '../browser/playwright-frame.ts';
+import { isWithoutDocument, type PlaywrightFrame, playwrightFrame } from '../browser/playwright-frame.ts';
 import { markUnseen, SIGHT_KEY } from './mark-unseen.ts';
 
 /** An element of a page as a snapshot shows it; a string is a text between elements. */
@@ -64,6 +64,11 @@ const ARGUMENT = { key: SIGHT_KEY, attributes: { controls: CONTROLS, ranges: RAN
 const ROOTS = 'body, frameset';
 const OTHER_ROOT = ':root:not(html)';
 const AGAIN_MS = 300;
+/** A document that has no element by then is an empty one: its body has not come, or never will. */
+const EMPTY_MS = 900;
+/** For the document of a frame that has none yet. */
+const DOCUMENT_MS = 300;
+const NOT_THERE = 'this frame has not loaded';
 const MARK_MS = 2_000;
 
 /** The answer of a document: of tens of thousands of elements, a schema would take longer than the page. */
@@ -112,12 +117,11 @@ async function readPage(
   { part = ROOTS, isLarge = false }: TreeOptions,
 ): Promise<PageTree> {
   const main = playwrightFrame(page.mainFrame());
-  while (!done.aborted) {
+  for (let waitedMs = 0; !done.aborted; waitedMs += AGAIN_MS) {
     if (!isLarge) await within(markUnseen(page), MARK_MS, undefined); // without it fewer elements have refs
-    const found =
-      (await readDocument(main, part).catch(() => undefined)) ??
-      (await readDocument(main, OTHER_ROOT).catch(() => undefined));
+    const found = (await readIfThere(main, part)) ?? (await readIfThere(main, OTHER_ROOT));
     if (found !== undefined) return found;
+    if (waitedMs >= EMPTY_MS && part === ROOTS && (await isEmpty(main))) return EMPTY;
     await delay(AGAIN_MS, undefined, { ref: false });
   }
   throw new Error('The page is no longer read.');
@@ -127,12 +131,45 @@ async function readDocument(frame: PlaywrightFrame, selector: string): Promise<P
   const answer = await frame.selectors.callOnSelector({ selector, strict: false }, SIGHT, ARGUMENT);
   if (answer == null) return undefined;
   const { json, iframeRefs, closed } = answered.parse(JSON.parse(z.string().parse(answer.result)));
-  const inner = await Promise.all(iframeRefs.map(ref => readFrame(answer.frame, ref)));
+  const lacksDocument = answer.frame.childFrames().some(isWithoutDocument);
+  const inner = await Promise.all(
+    iframeRefs.map(async ref =>
+      lacksDocument && (await hasNoDocument(answer.frame, ref)) ? WITHOUT_DOCUMENT : readFrame(answer.frame, ref),
+    ),
+  );
   const trees = new Map(iframeRefs.map((ref, at) => [ref, inner[at]]));
   return {
     tree: json.map(node => withFrames(node, trees)),
     hasClosedRoots: closed > 0 || inner.some(each => each?.hasClosedRoots === true),
   };
+}
+
+const readIfThere = (frame: PlaywrightFrame, selector: string): Promise<PageTree | undefined> =>
+  readDocument(frame, selector).catch(() => undefined);
+
+/** Elements may come at any time. */
+const EMPTY: PageTree = { tree: [], hasClosedRoots: true };
+
+/** Whether the document answers, and has neither a body nor another root that is shown. */
+async function isEmpty(frame: PlaywrightFrame): Promise<boolean> {
+  const answer = await frame.selectors
+    .callOnSelector({ selector: `${ROOTS}, ${OTHER_ROOT}`, strict: false }, '() => true', undefined)
+    .catch(() => undefined);
+  return answer === null;
+}
+
+const WITHOUT_DOCUMENT: PageTree = { tree: [{ role: 'generic', text: NOT_THERE }], hasClosedRoots: false };
+
+/** Whether the frame of the element has none in a while: all that is asked of it would wait. */
+async function hasNoDocument(frame: PlaywrightFrame, ref: string): Promise<boolean> {
+  const element = await frame.selectors.query({ selector: `aria-ref=${ref}`, strict: false }).catch(() => undefined);
+  const inner = await element?._contentFrame();
+  element?.dispose();
+  if (inner == null) return false;
+  const endMs = performance.now() + DOCUMENT_MS;
+  while (isWithoutDocument(inner) && performance.now() < endMs)
+    await delay(DOCUMENT_MS / 10, undefined, { ref: false });
+  return isWithoutDocument(inner);
 }
 
 /** The document in a frame; undefined: it does not answer. */

@@ -200,6 +200,7 @@
     const known = nodeOf.get(element);
     const shown = known !== undefined || isShown(element, style);
     if (element.localName === 'img' && element.useMap && shown) areas(out, element);
+    if (shown) embedded(out, element);
     const isBlock = element.localName === 'br' || (style.display !== 'inline' && style.display !== 'contents');
     if (isBlock) last = undefined;
     if (known === undefined && !shown) return void walk(out, element, false, style, isBlock);
@@ -354,6 +355,20 @@
     if (!text) return '';
     const plain = text.replace(/\\(.)/g, '$1');
     return style.display === 'inline' ? plain : ` ${plain} `;
+  }
+
+  /** A PDF in the page, which headless browsers leave blank. */
+  function embedded(out, element) {
+    const url = { embed: element.src, object: element.data, iframe: element.src }[element.localName];
+    if (!/^https?:/.test(url ?? '')) return;
+    const isNamed = /\.pdf$/i.test(new URL(url).pathname);
+    const isPdf =
+      element.localName === 'iframe'
+        ? isNamed && element.contentDocument?.URL === 'about:blank'
+        : /^application\/(?:x-)?pdf\b/i.test(element.type) || (isNamed && element.type === '');
+    if (!isPdf) return;
+    const text = 'not drawn here; browser_navigate to its address gets the file, browser_file_read its text';
+    out.children.push(' ', { role: 'document', name: 'PDF', text, url, children: [] }, ' ');
   }
 
   function areas(out, image) {

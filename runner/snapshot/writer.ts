@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BrowserContext, Frame, Page } from 'playwright-core';
 import { within } from '../../time/within.ts';
+import { isWithoutDocument, playwrightFrame } from '../browser/playwright-frame.ts';
 import type { Conceal } from '../budget/cut.ts';
 import { estimateTokens } from '../budget/estimate.ts';
 import { ariaTree } from './aria-tree.ts';
@@ -252,8 +253,8 @@ const TITLE_MS = 300;
 const titleOf = (page: Page): Promise<string> => within(page.title(), TITLE_MS, '');
 
 /**
- * How many elements a page has. Rejects when the page, or a frame of a page that answers, does not say: a snapshot would wait
- * for that frame until its own time is over.
+ * How many elements a page has, without those of frames whose document has not come. Rejects when the page, or a frame of a page that
+ * answers, does not say: a snapshot would wait for that frame until its own time is over.
  */
 async function elementsOf(page: Page, known?: number): Promise<number> {
   // By the script that the snapshot needs anyway: what a page's own world evaluates takes one more, in each new document.
@@ -261,7 +262,7 @@ async function elementsOf(page: Page, known?: number): Promise<number> {
   const main = page.mainFrame();
   const own = known ?? (await inTime(count(main), SNAPSHOT_MS));
   // Documents that change meanwhile are counted next time.
-  const others = page.frames().filter(frame => frame !== main);
+  const others = page.frames().filter(frame => frame !== main && !isWithoutDocument(playwrightFrame(frame)));
   const counts = await Promise.all(
     others.map(frame =>
       inTime(

@@ -1,5 +1,6 @@
 import type { BrowserContext, Page } from 'playwright-core';
 import { shownAddress } from '../../browser/shown.ts';
+import { GIVEN_UP } from '../../settle/loaded.ts';
 import { tabOfDocument } from '../../settle/requests.ts';
 
 /** Documents that did not come, for the results of calls. */
@@ -10,9 +11,6 @@ export interface FailedDocuments {
 
 /** Chromium shows its own page instead, which has neither the address nor a text that tools read. */
 const ERROR_PAGE = 'chrome-error:';
-
-/** Left for another document, or a download: the page stays what it was. */
-const GIVEN_UP = 'net::ERR_ABORTED';
 
 export function failedDocuments(context: BrowserContext): FailedDocuments {
   let failed = new Map<Page, string>();
