@@ -41,11 +41,11 @@ export function notes(lease: NotesLease): Stage {
     const result = refusal === undefined ? answer : refusalResult(refusedPage(refusal));
     const before = await notesOfPage(tool, result, lease);
     const { notes: downloaded, links } = arrivals.take();
-    const failed = tool.usesPage ? failures.take() : [];
+    // A failed navigation says it in its own words.
+    const failed = tool.usesPage ? failures.take(result.isError === true) : [];
     const added = [
       ...before.challenged,
-      // A failed navigation says it in its own words.
-      ...(result.isError ? [] : failed),
+      ...failed,
       ...(tool.usesPage ? [...lease.logins.take(), ...lease.outside.take()] : []),
       ...refusedOnTheWayOut(
         refusals.filter(each => each.authority !== refusal?.authority),

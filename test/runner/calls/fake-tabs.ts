@@ -50,6 +50,7 @@ export function documentOf({ page }: FakeTabs, url: string, status = 200, header
     isNavigationRequest: () => true,
     frame: () => page.mainFrame(),
     url: () => url,
+    redirectedFrom: () => null,
     failure: () => ({ errorText: 'net::ERR_CONNECTION_REFUSED' }),
   };
   const response = { request: () => request, status: () => status, url: () => url, headers: () => headers };

@@ -22,6 +22,30 @@ test('a tab that shows a page again has no note', () => {
   expect(failed.take()).toEqual([]);
 });
 
+test('a failed navigation has a note only on the address that another one led to', () => {
+  const tabs = fakeTabs('chrome-error://chromewebdata/');
+  const failed = failedDocuments(tabs.context);
+  const { request } = documentOf(tabs, DOWN);
+  tabs.emit('requestfailed', request);
+  expect(failed.take(true)).toEqual([]);
+  tabs.emit('requestfailed', Object.assign(request, { redirectedFrom: () => documentOf(tabs, DOWN).request }));
+  expect(failed.take(true)).toEqual([`${DOWN} could not be loaded: net::ERR_CONNECTION_REFUSED`]);
+});
+
+test('a new tab that shows the error page has a note, though its frame is known later than its failure', () => {
+  const tabs = fakeTabs('chrome-error://chromewebdata/');
+  const failed = failedDocuments(tabs.context);
+  const { request } = documentOf(tabs, DOWN);
+  let isKnown = false;
+  const frame = () => {
+    if (!isKnown) throw new Error('Frame for this navigation request is not available');
+    return tabs.page.mainFrame();
+  };
+  tabs.emit('requestfailed', Object.assign(request, { frame }));
+  isKnown = true;
+  expect(failed.take()).toEqual([`${DOWN} could not be loaded: net::ERR_CONNECTION_REFUSED`]);
+});
+
 const refusal = (authority: string, atMs: number) => ({ authority, atMs }) as EgressRefusal;
 
 test('a document that did not come is refused where the proxy refused its host since then', () => {
