@@ -7,7 +7,15 @@ import { readSelector } from '../browser/playwright-selectors.ts';
 import { isRef } from './target.ts';
 
 const SCRIPT = pageScript(new URL('./aim.page.js', import.meta.url));
-const AIM = `({ elements }) => (${SCRIPT})(elements)`;
+/** Names an object of Playwright's world of a document: the element last aimed at for a press, and whether it stands ready. */
+export const AIMED_AT = 'omicronAimedAt';
+const AIM = `({ injected, elements }, isWatched) => {
+  const aim = (${SCRIPT})(elements);
+  if (!isWatched || aim === null || elements.length !== 1) return aim;
+  const ready = injected.checkElementStates(elements[0], ['visible', 'enabled', 'stable'], true);
+  globalThis.${AIMED_AT} = { element: elements[0], ready };
+  return { ...aim, isWatched: true };
+}`;
 const AIM_MS = 1_000;
 
 const point = z.object({ x: z.number(), y: z.number() });
@@ -23,13 +31,15 @@ const aim = z.object({
   isOption: z.boolean().default(false),
   /** An area of a picture, which has no box of its own. */
   isArea: z.boolean().default(false),
+  /** The page has begun to look whether the target is enabled and stands still: `pressOnceReady`. */
+  isWatched: z.boolean().default(false),
 });
 /** The place at which a hand meets a target. */
 export type Aim = z.infer<typeof aim>;
 
-/** Undefined: there is no such element, or nothing is seen of it. */
-export async function aimAt(page: Page, target: string): Promise<Aim | undefined> {
-  const read = readAim(page, target).catch(() => undefined);
+/** Undefined: there is no such element, or nothing is seen of it. An element of the page's main frame is watched if asked. */
+export async function aimAt(page: Page, target: string, isWatched = false): Promise<Aim | undefined> {
+  const read = readAim(page, target, isWatched).catch(() => undefined);
   return aim.safeParse(await within(read, AIM_MS)).data;
 }
 
@@ -37,8 +47,11 @@ export async function aimAt(page: Page, target: string): Promise<Aim | undefined
  * Read in Playwright's own world, which knows refs and has its script. An element of the page's world would bring that script, of 330 kB,
  * there in each new document.
  */
-async function readAim(page: Page, target: string): Promise<unknown> {
+async function readAim(page: Page, target: string, isWatched: boolean): Promise<unknown> {
   const selector = isRef(target) ? `aria-ref=${target}` : readSelector(target);
-  const { selectors } = playwrightFrame(page.mainFrame());
-  return (await selectors.callOnSelector({ selector, strict: false }, AIM, undefined))?.result;
+  const main = playwrightFrame(page.mainFrame());
+  const found = await main.selectors.callOnSelector({ selector, strict: false }, AIM, isWatched);
+  if (found?.frame === main) return found.result;
+  const inFrame = aim.safeParse(found?.result).data;
+  return inFrame && { ...inFrame, isWatched: false };
 }

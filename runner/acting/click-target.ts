@@ -10,6 +10,7 @@ import { type Aim, aimAt } from './aim.ts';
 import { positionAt } from './choice.ts';
 import { at, drawnBox } from './drawn-box.ts';
 import { clickAt } from './pointer.ts';
+import { pressOnceReady } from './press-once-ready.ts';
 import { findExisting } from './target.ts';
 
 /** `timeout` in milliseconds. */
@@ -28,7 +29,11 @@ export async function clickTarget(
   options: ClickOptions & { readonly isDouble?: boolean },
   find: (page: Page, target: string) => Promise<Locator> = findExisting,
 ): Promise<CallToolResult | undefined> {
-  const [found, drawn, aim] = await Promise.all([find(page, target), drawnBox(page, target), aimAt(page, target)]);
+  const [found, drawn, aim] = await Promise.all([
+    find(page, target),
+    drawnBox(page, target),
+    aimAt(page, target, true),
+  ]);
   if (aim?.isOption === true) return chooseOption(found, options.timeout);
   if (aim?.isArea === true && aim.at !== null) {
     const { isDouble = false, button } = options;
@@ -36,6 +41,8 @@ export async function clickTarget(
     return undefined;
   }
   const isThrough = drawn === undefined && aim?.isThrough === true;
+  const isPlain = drawn === undefined && !isThrough && options.isDouble !== true && options.modifiers === undefined;
+  if (isPlain && aim !== undefined && (await pressOnceReady(page, aim, options))) return undefined;
   const wanted = { ...options, ...at(drawn), ...(isThrough && { force: true }) };
   await Promise.all([
     approach(page, drawn === undefined ? aim : undefined),
