@@ -31,12 +31,17 @@ export const LIMITS = {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this refuses
 const CONTROL = /[\u0000-\u001f\u007f]/;
 
+const kindOf = (value: unknown): string =>
+  value === null ? 'null' : Array.isArray(value) ? 'a list' : `a ${typeof value}`;
+
 /**
  * An id chosen by the platform: any text without control characters, at most 256 bytes of UTF-8. Not a dot segment, which no URL can
  * hold: clients send `users/../policy` as `policy`.
  */
 export const foreignId = z
-  .string()
+  .string({
+    error: ({ input }) => (input === undefined ? 'is required' : `must be a text such as "42", not ${kindOf(input)}`),
+  })
   .min(1)
   .refine(text => new TextEncoder().encode(text).length <= LIMITS.idBytesMax, {
     message: `must be at most ${LIMITS.idBytesMax} bytes`,

@@ -74,6 +74,9 @@ export async function signServiceToken(
   userId?: string,
   audience: string = AUDIENCES.controller,
 ): Promise<string> {
+  // In JavaScript it may be the number that it is in a database.
+  if (userId !== undefined && typeof userId !== 'string')
+    throw new OmicronError('invalid_request', `The user id must be a text such as "42", not a ${typeof userId}.`);
   const now = Math.floor(Date.now() / 1000); // read once: two readings can make the token a second too long
   return new SignJWT(userId === undefined ? {} : { user_id: userId })
     .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })

@@ -23,6 +23,8 @@ const action = {
 };
 const page = (name: string) => json(200, { [name]: [], next_cursor: null });
 
+const NUMBER = 42 as unknown as string; // as JavaScript may give it
+
 let controller: FakeController;
 let sessions: BrowserSessions;
 beforeAll(async () => {
@@ -143,3 +145,14 @@ it.each(['.', '..', '', '\ud800'])(
     expect(controller.seen.length).toBe(seen);
   },
 );
+
+it.each([
+  ['acquire', () => sessions.acquire({ userId: NUMBER, conversationId: 'c' })],
+  ['listCredentials', () => sessions.listCredentials(NUMBER)],
+  ['list', () => sessions.list({ userId: NUMBER })],
+])('says of a user id that is a number that it must be a text: %s', async (_, call) => {
+  await expect(async () => call()).rejects.toMatchObject({
+    code: 'invalid_request',
+    message: expect.stringContaining('must be a text such as "42", not a number'),
+  });
+});

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from omicron_browser import BrowserSessions, OmicronError
@@ -50,3 +52,15 @@ def test_brings_a_file_and_reads_it_again(sessions: BrowserSessions, user: str) 
         sessions.read_file(lease.session_id, "none.txt")
     assert refused.value.code == "file_not_found"
     lease.end()
+
+
+def test_says_that_an_id_must_be_a_text(sessions: BrowserSessions, user: str) -> None:
+    number: Any = 42
+    for call in (
+        lambda: sessions.acquire(number, "chat"),
+        lambda: sessions.list_credentials(number),
+        lambda: sessions.acquire(user, number),
+    ):
+        with pytest.raises(OmicronError, match=r'must be a (str|text) such as "42", not') as refused:
+            call()
+        assert refused.value.code == "invalid_request"

@@ -81,6 +81,15 @@ describe('get-or-create', () => {
     expect(problemOf(answer).errors?.length).toBeGreaterThan(0);
   });
 
+  it.each([
+    ['user_id', { ...ids, user_id: 42 }, 'must be a text such as "42", not a number'],
+    ['conversation_id', { ...ids, conversation_id: null }, 'must be a text such as "42", not null'],
+    ['user_id', { conversation_id: 'c' }, 'is required'],
+  ])('says how a %s is written', async (name, body, why) => {
+    const answer = await stack.call('POST', GET_OR_CREATE, { body });
+    expect(problemOf(answer).detail).toBe(`Invalid request: body/${name} ${why}.`);
+  });
+
   it.each<[string, string, ProblemCode, Record<string, string>?]>([
     ['broken JSON', '{"user_id": "ada", ', 'invalid_request'],
     [

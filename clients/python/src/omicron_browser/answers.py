@@ -12,6 +12,7 @@ from typing_extensions import NotRequired, get_type_hints
 
 from .errors import SERVER_ERROR, TOO_MANY_REQUESTS, OmicronError, error_of, problem_in
 from .settings import not_configured
+from .tokens import not_text
 
 SESSIONS = "/internal/browser-sessions"
 
@@ -24,6 +25,8 @@ def required_keys(document: type) -> frozenset[str]:
 
 def segment(text: str) -> str:
     """One segment of a path. Raises `invalid_request` for what no URL can hold as one: `users/../policy` is `policy`."""
+    if not isinstance(text, str):
+        raise not_text("An id", text)
     if text not in ("", ".", ".."):
         try:
             return quote(text, safe="")
