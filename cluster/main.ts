@@ -17,7 +17,7 @@ const USAGE = `Deploys everything to the cluster that KUBECONFIG names, with sit
   npm run cluster -- --registry HOST/PATH     on any other; its nodes pull images from there
 
 It takes the namespaces omicron, omicron-browser, omicron-browser-system and omicron-fixtures, and some ten minutes the first time, most of them
-for images. Everything stays: npx omicron-browser doctor --cluster checks it, and docs/rollout.md#2-one-lease-by-hand leases by hand. To remove it:
+for images. Everything stays: npx --no-install omicron-browser doctor --cluster checks it, and docs/rollout.md#2-one-lease-by-hand leases by hand. To remove it:
 
   kubectl delete -R -f manifests/rendered/local/core && kubectl delete namespace omicron-fixtures
 `;

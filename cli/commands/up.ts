@@ -54,13 +54,13 @@ export async function up(cli: Cli, options: UpOptions): Promise<void> {
   const stack = await startLocalStack(cli, options);
   progress(`The controller listens at ${stack.url}; its data is in ${stack.folder}.
 
-Open the console (the link works once, within ten minutes; "npx omicron-browser console" prints another):
+Open the console (the link works once, within ten minutes; "npx --no-install omicron-browser console" prints another):
   ${stack.console.link()}
 
 Try it in another terminal, in this folder:
-  npx omicron-browser smoke https://example.com
-  npx omicron-browser session start --user ada --conversation chat-1
-  npx omicron-browser credentials set example --user ada --username ada@example.com --url example.com
+  npx --no-install omicron-browser smoke https://example.com
+  npx --no-install omicron-browser session start --user ada --conversation chat-1
+  npx --no-install omicron-browser credentials set example --user ada --username ada@example.com --url example.com
 
 ${describePresets(cli.environment, options)}
 

@@ -3216,7 +3216,7 @@ function UserProfiles({ userId }) {
 		profiles.value.length === 0 && /* @__PURE__ */ a(Empty, {
 			title: `${userId} has no profile`,
 			children: [/* @__PURE__ */ a("p", { children: "A lease that names one makes it, and keeps its logins there for the next:" }), /* @__PURE__ */ a("pre", { children: [
-				"npx omicron-browser session start --user ",
+				"npx --no-install omicron-browser session start --user ",
 				userId,
 				" --conversation chat-1 --profile work"
 			] })]
@@ -4209,7 +4209,7 @@ function SessionsPage({ url }) {
 			] })
 		}) : /* @__PURE__ */ a(Empty, {
 			title: "No sessions yet",
-			children: [/* @__PURE__ */ a("p", { children: "A session appears here when an agent gets its browser. Start one in the folder of the stack:" }), /* @__PURE__ */ a("pre", { children: "npx omicron-browser session start --user ada --conversation chat-1" })]
+			children: [/* @__PURE__ */ a("p", { children: "A session appears here when an agent gets its browser. Start one in the folder of the stack:" }), /* @__PURE__ */ a("pre", { children: "npx --no-install omicron-browser session start --user ada --conversation chat-1" })]
 		})),
 		page && page.sessions.length > 0 && /* @__PURE__ */ a(SessionTable, { sessions: page.sessions }),
 		/* @__PURE__ */ a("p", {
@@ -4459,7 +4459,7 @@ function Ways({ url }) {
 		has("platform") && /* @__PURE__ */ a("p", { children: "Open the console from the application in which your agents work: you are signed in by it." }),
 		has("link") && /* @__PURE__ */ a($, { children: [
 			/* @__PURE__ */ a("p", { children: "A link signs you in. In the folder of the stack, run:" }),
-			/* @__PURE__ */ a("pre", { children: "npx omicron-browser console" }),
+			/* @__PURE__ */ a("pre", { children: "npx --no-install omicron-browser console" }),
 			/* @__PURE__ */ a("p", {
 				class: "muted",
 				children: "The link works once, within ten minutes. Your sign-in lasts 12 hours or until the stack stops."

@@ -42,7 +42,7 @@ const cookie = async () => (await context.cookies()).map(({ name, value }) => `$
 describe('signing in', () => {
   it('asks for a link where there is no sign-in', async () => {
     await open('/');
-    await see('npx omicron-browser console');
+    await see('npx --no-install omicron-browser console');
     expect(await phoneFaults(page)).toEqual([]);
     expect((await ask('/api/browser-sessions')).status).toBe(401);
   });
@@ -419,7 +419,7 @@ describe('every page', () => {
     await page.getByRole('link', { name: 'Skip to the content' }).press('Enter');
     const copied = await cookie();
     await page.getByRole('button', { name: 'Sign out' }).click();
-    await see('npx omicron-browser console');
+    await see('npx --no-install omicron-browser console');
     expect(await page.getByRole('alert').count()).toBe(0);
     expect((await ask('/api/browser-sessions', { cookie: copied })).status).toBe(401);
   });

@@ -77,5 +77,5 @@ it('finds a command and an option that do not exist', () => {
   expect(unknownWord(['session', 'finish'])).toBe('finish');
   expect(unknownWord(['session', 'list', '--sorted'])).toBe('--sorted');
   expect(unknownWord(['session', 'list', '--user', 'ada'])).toBeUndefined();
-  expect(commandsOf('Run `npx omicron-browser doctor --cluster`.')).toEqual(['doctor --cluster']);
+  expect(commandsOf('Run `npx --no-install omicron-browser doctor --cluster`.')).toEqual(['doctor --cluster']);
 });

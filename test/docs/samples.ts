@@ -20,7 +20,7 @@ export function samplesOf(page: string, text: string): Sample[] {
 
 /** Commands of `omicron-browser` on a page, without prompts and comments: in code of its own, or in a line of a block. */
 export const commandsOf = (text: string): string[] =>
-  [...text.matchAll(/npx omicron-browser ([^`\n|]*)/g)].map(([, command = '']) =>
+  [...text.matchAll(/npx --no-install omicron-browser ([^`\n|]*)/g)].map(([, command = '']) =>
     command
       .replace(/\s+#.*$/, '')
       .replace(/[,;:.)]+$/, '')

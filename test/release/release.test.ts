@@ -11,7 +11,7 @@ import {
 } from '../../release/catalogue.ts';
 import { publish } from '../../release/publish.ts';
 import { findFaults, readVersion, setVersion } from '../../release/version.ts';
-import { filesOf } from '../docs/files.ts';
+import { filesOf, pages } from '../docs/files.ts';
 import { ROOT, run } from '../local/machine.ts';
 
 const json = async (path: string) => JSON.parse(await readFile(path, 'utf8'));
@@ -100,8 +100,12 @@ it('names the repository in both packages, without which npm attests nothing', a
 });
 
 it('names no package that is not published: documents install from the clone', async () => {
-  const documents = await filesOf(['docs', 'client', 'cli', 'clients/python'], /\.md$/);
+  const documents = [
+    ...(await pages()),
+    ...(await filesOf(['cli/commands', 'clients/python', 'console/web'], /\.(?:md|tsx?)$/)),
+  ];
   expect(documents.length).toBeGreaterThan(40);
-  const taken = /npx (?:--yes )?@omicron-browser\/|pip install omicron-browser|npm install omicron-browser/;
+  const taken =
+    /npx (?!--no-install )(?:-\S+ )*@?omicron-browser\b|pip install omicron-browser|npm install omicron-browser/;
   expect(documents.filter(([, text]) => taken.test(text)).map(([path]) => path)).toEqual([]);
 });

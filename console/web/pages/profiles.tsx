@@ -61,7 +61,7 @@ function UserProfiles({ userId }: { userId: string }) {
       {profiles.value.length === 0 && (
         <Empty title={`${userId} has no profile`}>
           <p>A lease that names one makes it, and keeps its logins there for the next:</p>
-          <pre>npx omicron-browser session start --user {userId} --conversation chat-1 --profile work</pre>
+          <pre>npx --no-install omicron-browser session start --user {userId} --conversation chat-1 --profile work</pre>
         </Empty>
       )}
       <ul class="rows">

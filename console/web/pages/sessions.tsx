@@ -45,7 +45,7 @@ export function SessionsPage({ url }: { url: URL }) {
         ) : (
           <Empty title="No sessions yet">
             <p>A session appears here when an agent gets its browser. Start one in the folder of the stack:</p>
-            <pre>npx omicron-browser session start --user ada --conversation chat-1</pre>
+            <pre>npx --no-install omicron-browser session start --user ada --conversation chat-1</pre>
           </Empty>
         ))}
       {page && page.sessions.length > 0 && <SessionTable sessions={page.sessions} />}

@@ -106,7 +106,7 @@ function Ways({ url }: { url: URL }) {
       {has('link') && (
         <>
           <p>A link signs you in. In the folder of the stack, run:</p>
-          <pre>npx omicron-browser console</pre>
+          <pre>npx --no-install omicron-browser console</pre>
           <p class="muted">
             The link works once, within ten minutes. Your sign-in lasts 12 hours or until the stack stops.
           </p>

@@ -53,7 +53,7 @@ export function commandPage(): string {
   return page(
     '`cli/`',
     'The command omicron-browser',
-    '`npx omicron-browser` in a clone, `node PATH-OF-THE-CLONE/cli/bin.js` elsewhere: no registry has the package yet. It calls the controller of `OMICRON_CONTROLLER_URL` and `OMICRON_SERVICE_JWT_SECRET`, else the stack that runs in `--folder`. Answers go to stdout: a table on a terminal, JSON when piped or with `-o json`. Progress and errors go to stderr, an error as one line `code: what to do` ([codes](errors.md)).',
+    '`npx --no-install omicron-browser` in a clone, `node PATH-OF-THE-CLONE/cli/bin.js` elsewhere: no registry has the package yet, and `--no-install` keeps npx from looking for one there. It calls the controller of `OMICRON_CONTROLLER_URL` and `OMICRON_SERVICE_JWT_SECRET`, else the stack that runs in `--folder`. Answers go to stdout: a table on a terminal, JSON when piped or with `-o json`. Progress and errors go to stderr, an error as one line `code: what to do` ([codes](errors.md)).',
     [
       ['Global options', table(['argument or option', 'meaning', 'values'], rowsOf(root))],
       [
