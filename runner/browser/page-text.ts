@@ -3,6 +3,8 @@
  * pass for a heading, a note or an element of a snapshot, which are the product's own words.
  */
 
+import { LIKE_BRACKETS, LIKE_LESS, likenessesOf, plainLetters } from './look-alikes.ts';
+
 /** Ends of lines in any convention, and characters of control. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this replaces
 const BREAKS = /[\s\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g;
@@ -13,12 +15,18 @@ const BREAKS = /[\s\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g;
 const UNSEEN = /(?<!\P{ASCII})\p{DI}+|[\u200b\u2060-\u2064\u202a-\u202e\u2066-\u2069\ufeff]/gu;
 const MARK_WORDS =
   'ref|placeholder|active|checked|current|disabled|expanded|invalid|max|min|pressed|readonly|required|selected|sort|unchanged|cursor|level|box';
-/** A word, whatever stands unseen between its letters. */
-const loosely = (word: string): string => [...word].join('\\p{DI}*');
+/** A word, in letters that look like its own too, whatever stands unseen between them. */
+const loosely = (word: string): string => [...word].map(letter => `[${likenessesOf(letter)}]`).join('\\p{DI}*');
 /** How refs and states of a snapshot begin. */
-const MARK = new RegExp(`\\[(?=[\\s\\p{DI}]*(?:${MARK_WORDS.split('|').map(loosely).join('|')})(?![a-z\\d_]))`, 'giu');
+const MARK = new RegExp(
+  `[${LIKE_BRACKETS}](?=[\\s\\p{DI}]*(?:${MARK_WORDS.split('|').map(loosely).join('|')})(?![a-z\\d_]))`,
+  'giu',
+);
 /** How a secret's name stands for its value. */
-const SECRET_MARK = new RegExp(`<(?=\\p{DI}*/?\\p{DI}*${loosely('secret')}\\p{DI}*>)`, 'giu');
+const SECRET_MARK = new RegExp(
+  `[${LIKE_LESS}](?=\\p{DI}*[/\uff0f\u2044\u2215]?\\p{DI}*${loosely('secret')}\\p{DI}*[>\uff1e\u203a\u232a\u27e9\u3009\ufe65])`,
+  'giu',
+);
 
 /** The text without marks that only the product writes: their brackets are round. */
 export const withoutMarks = (text: string): string => text.replace(MARK, '(').replace(SECRET_MARK, '(');
@@ -44,7 +52,7 @@ const IMITATES = new RegExp(
 /** The text as it stands unquoted in a line of a snapshot: quoted where it could be read as something else than text. */
 export function bareText(text: string): string {
   const line = oneLine(text);
-  return IMITATES.test(line) ? JSON.stringify(line) : line;
+  return IMITATES.test(plainLetters(line)) ? JSON.stringify(line) : line;
 }
 
 /** The text with its lines and spaces, as they are read in JSON. */
@@ -55,7 +63,7 @@ export const exactText = (text: string): string =>
 export function exactLine(text: string): string {
   const plain = text.toWellFormed().replace(OTHER_BREAKS, ' ').replace(UNSEEN, '').replace(CONTROLS, ' ');
   const line = withoutMarks(plain).trimEnd();
-  return IMITATES.test(line.trimStart()) ? JSON.stringify(line) : line;
+  return IMITATES.test(plainLetters(line.trimStart())) ? JSON.stringify(line) : line;
 }
 
 /** Characters of control, except tabs. */
