@@ -54,9 +54,9 @@ def test_both_kinds_of_clients_have_the_same_methods_and_parameters() -> None:
 
 
 def test_acquire_takes_every_field_of_the_request() -> None:
-    fields = set(inspect.signature(BrowserSessions.acquire).parameters) - {"self", "on_lost"}
+    fields = set(inspect.signature(BrowserSessions.acquire).parameters) - {"self", "on_lost", "on_waiting"}
     assert fields == set(wire.GetOrCreateRequest.__annotations__)
-    assert set(inspect.signature(BrowserSessions.connect).parameters) - {"self", "on_lost"} == fields
+    assert set(inspect.signature(BrowserSessions.connect).parameters) - {"self", "on_lost", "on_waiting"} == fields
     wanted = choices(wire.GetOrCreateRequest)
     assert {"toolset", "snapshot", "profile_mode"} <= wanted.keys()
     assert wanted == {name: each for name, each in choices(BrowserSessions.acquire).items() if name in fields}
