@@ -16,6 +16,7 @@ import { EventTail } from './lease/event-tail.ts';
 import { GetOrCreate } from './lease/get-or-create.ts';
 import { SessionHibernation } from './lease/hibernation.ts';
 import { WaitingLine } from './lease/line.ts';
+import { Room } from './lease/make-room.ts';
 import { mcpAccess } from './lease/mcp-access.ts';
 import { pendingUserActions } from './lease/pending-user-actions.ts';
 import { uploadSites } from './lease/upload-sites.ts';
@@ -214,6 +215,7 @@ async function serverOf(core: Core): Promise<FastifyInstance> {
     wake.drain.kick();
     changes.kick();
   };
+  const onError = (err: unknown) => core.log.warn({ err }, 'line unreadable; retrying');
   const getOrCreate = new GetOrCreate({
     ...core,
     env: settings.environmentName,
@@ -225,8 +227,9 @@ async function serverOf(core: Core): Promise<FastifyInstance> {
     onWaited: core.metrics.waited,
     line: new WaitingLine({
       ...core,
+      room: new Room({ ...core, kickDrain, onError }),
       wake: wake.line,
-      onError: err => core.log.warn({ err }, 'line unreadable; retrying'),
+      onError,
     }),
   });
   return buildServer({

@@ -17,7 +17,6 @@ import type { Policies } from '../store/policies.ts';
 import type { SessionRow } from '../store/rows.ts';
 import type { SessionHibernation } from './hibernation.ts';
 import type { WaitingLine } from './line.ts';
-import { makeRoom } from './make-room.ts';
 import type { McpAccess } from './mcp-access.ts';
 import { refuseUnheld } from './provider-limits.ts';
 import { type StartParts, start } from './start.ts';
@@ -40,8 +39,6 @@ export interface GetOrCreateParts extends StartParts {
   attemptsMax: number;
 }
 
-/** Between two tries of a caller to make room. */
-const ROOM_MS = 5_000;
 const LEAVING_POLL_MS = 250;
 
 type Claimed = Extract<Acquired, { outcome: 'claimed' }>;
@@ -158,10 +155,9 @@ export class GetOrCreate {
     }
   }
 
-  /** A released lease gives way to this one where every place is taken, or the caller waits in the line. */
+  /** A caller waits in the line while every place is taken; released leases give way to those in it. */
   async #acquireInLine(request: GetOrCreateRequest, deadlineMs: number, left: AbortSignal) {
     const { clock, leases, line, onWaited } = this.#parts;
-    let roomAtMs = 0;
     let sinceMs: number | undefined;
     const waited = (outcome: 'place' | 'refused' | 'left') => {
       if (sinceMs !== undefined) onWaited((clock.nowMs() - sinceMs) / 1000, outcome);
@@ -173,28 +169,19 @@ export class GetOrCreate {
         waited('place');
         return acquired;
       }
-      const { place, ahead = 0 } = acquired;
+      const { place } = acquired;
+      if (place !== undefined) line.joined();
       if (place === undefined || !waits) {
         waited(left.aborted ? 'left' : 'refused');
         throw acquireRefused(acquired);
       }
       sinceMs ??= clock.nowMs();
-      if (clock.nowMs() >= roomAtMs) {
-        await this.#makeRoom(ahead);
-        roomAtMs = clock.nowMs() + ROOM_MS;
-      }
-      await line.turn(place, Math.min(deadlineMs, roomAtMs), left);
+      await line.turn(place, deadlineMs, left);
       if (!left.aborted && clock.nowMs() < deadlineMs) continue;
       const kept = await leases.leaveLine(place, !left.aborted);
       waited(left.aborted ? 'left' : 'refused');
       throw acquireRefused({ ...acquired, ...kept });
     }
-  }
-
-  /** A caller has the released lease of its own turn give way: as many do as callers wait. */
-  async #makeRoom(ahead: number): Promise<void> {
-    const { leases, hibernation, provider, kickDrain } = this.#parts;
-    if (await makeRoom({ leases, hibernation, provider: provider.name }, ahead)) kickDrain();
   }
 
   /** Evicted leases that ask for it are hibernated if possible; the others are ended. */

@@ -2,9 +2,11 @@ import { type Clock, neverAborts } from '../../time/clock.ts';
 import type { RunnerProvider } from '../ports/runners.ts';
 import type { Leases } from '../store/leases.ts';
 import type { Wake } from '../wake.ts';
+import type { Room } from './make-room.ts';
 
 export interface LineParts {
   leases: Pick<Leases, 'turns'>;
+  room: Pick<Room, 'look'>;
   provider: Pick<RunnerProvider, 'name' | 'templateDigest'>;
   /** Kicked when a place came free in this process. */
   wake: Wake;
@@ -15,6 +17,8 @@ export interface LineParts {
 
 /** Between two looks for the places that came free at other replicas; within the time for which a look keeps its callers in the line. */
 const LOOK_MS = 250;
+/** Between two looks for leases that give way: some are released while callers wait. */
+const ROOM_MS = 1_000;
 /** Between two looks, however many places come free. */
 const REST_MS = 20;
 
@@ -26,6 +30,11 @@ export class WaitingLine {
 
   constructor(parts: LineParts) {
     this.#parts = parts;
+  }
+
+  /** A caller came to the line, or back to it: leases give way. */
+  joined(): void {
+    this.#parts.room.look();
   }
 
   /** Resolves when the caller at this place is to ask again, when `deadlineMs` (by the clock) has come or when `signal` aborts. */
@@ -44,10 +53,15 @@ export class WaitingLine {
   }
 
   async #run(): Promise<void> {
-    const { leases, provider, wake, onError, clock } = this.#parts;
+    const { leases, provider, room, wake, onError, clock } = this.#parts;
     this.#running = true;
+    let roomAtMs = clock.nowMs() + ROOM_MS;
     while (this.#held.size > 0) {
       const { kicks } = wake;
+      if (clock.nowMs() >= roomAtMs) {
+        room.look();
+        roomAtMs = clock.nowMs() + ROOM_MS;
+      }
       try {
         const places = [...this.#held.keys()];
         for (const place of await leases.turns(provider.name, await provider.templateDigest(), places))

@@ -134,8 +134,8 @@ export interface Leases {
   end(sessionId: string, userId: string | null, epoch: number | null, reason: EndReason): Promise<Ended>;
   /** The platform lets the lease go: it idles out, and gives way to another one meanwhile. */
   release(sessionId: string, userId: string | null, epoch: number | null): Promise<Released>;
-  /** Leases that give way where every place is taken, those first that were released first. */
-  released(provider: string, most: number): Promise<{ id: string; hibernates: boolean }[]>;
+  /** Chooses leases that give way to callers in the line, as many as lack a place, at most this many. None is chosen again within 30 s. */
+  yielding(provider: string, template: string, most: number): Promise<{ id: string; hibernates: boolean }[]>;
   /** Ends a lease that gives way. False: it is held again, or over. */
   endReleased(sessionId: string): Promise<boolean>;
   /** Whether a runner of an ended epoch, this one or an earlier, may still answer agents. */
@@ -200,7 +200,7 @@ const left = z
   .transform(({ turn, retry_after_ms, wait_ms }) => ({ turn, retryAfterMs: retry_after_ms, waitMs: wait_ms }))
   .nullable();
 
-const releasedLease = z.object({ id: z.uuid(), hibernates: z.boolean() });
+const yieldingLease = z.object({ id: z.uuid(), hibernates: z.boolean() });
 
 const ended = z.discriminatedUnion('outcome', [
   z.object({ outcome: z.enum(['ended', 'already_ended', 'superseded']), session: sessionRow }),
@@ -293,8 +293,10 @@ export function sqlLeases(database: Database, rules: LeaseRules, renewals = data
       released.parse(
         await callFunction(database, 'release_lease', { p_session: sessionId, p_user: userId, p_epoch: epoch }),
       ),
-    released: async (provider, most) =>
-      z.array(releasedLease).parse(await callRows(database, 'released_leases', { p_provider: provider, p_most: most })),
+    async yielding(provider, template, most) {
+      const chosen = { p_provider: provider, p_template: template, p_most: most };
+      return z.array(yieldingLease).parse(await callRows(database, 'yield_leases', chosen));
+    },
     endReleased: async sessionId =>
       z.boolean().parse(await callFunction(database, 'end_released', { p_session: sessionId })),
     mayAct: async (sessionId, epoch) =>

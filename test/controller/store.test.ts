@@ -224,7 +224,11 @@ describe.each(Object.entries(stores))('the lease protocol on %s', (_name, open) 
     await reported();
     expect(await p.session(id)).toMatchObject({ released_at: null });
     await p.leases.release(id, null, null);
-    expect(await p.leases.released('local', 9)).toEqual([{ id, hibernates: false }]);
+    await p.maintenance.setCapacity(1);
+    expect(await p.leases.yielding('local', 't1', 9)).toEqual([]); // no caller lacks a place
+    expect(await p.acquire({ userId: 'bob', waits: true })).toMatchObject({ code: 'capacity_exceeded' });
+    expect(await p.leases.yielding('local', 't1', 9)).toEqual([{ id, hibernates: false }]);
+    expect(await p.leases.yielding('local', 't1', 9)).toEqual([]); // chosen already
     expect(await p.leases.endReleased(id)).toBe(true);
     expect(await p.leases.endReleased(id)).toBe(false);
     expect(await p.leases.release(id, null, null)).toMatchObject({ outcome: 'ended' });

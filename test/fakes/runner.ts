@@ -12,6 +12,7 @@ import {
   redeemAnswer,
   signedToken,
 } from '../../contract/assignment.ts';
+import { type HibernationRequest, hibernateClaims, type SessionSnapshot } from '../../contract/hibernation.ts';
 import { LIVE_CLOSE, LIVE_PROTOCOL } from '../../contract/live-limits.ts';
 import { AUDIENCES } from '../../contract/names.ts';
 import { OmicronError, PROBLEM_TYPE, PROBLEMS, problemSchema } from '../../contract/problem.ts';
@@ -20,7 +21,7 @@ import { type ControllerKeys, sha256Hex, verifyControllerToken } from '../../con
 import type { McpEndpoint } from '../../runner/mcp/endpoint.ts';
 
 /** Steps at which a test may hold runners; each passes when it is let go. */
-export type Point = 'warm' | 'assign' | 'redeem' | 'redeemed' | 'upload' | 'drain' | 'remove';
+export type Point = 'warm' | 'assign' | 'redeem' | 'redeemed' | 'upload' | 'drain' | 'hibernate' | 'remove';
 
 export interface RunnerWiring {
   id: string;
@@ -58,6 +59,8 @@ export class FakeRunner {
   losesAnswers = false;
   /** How often it was ordered to drain. */
   drains = 0;
+  /** Orders to hibernate that came. */
+  hibernations = 0;
   #answer: Promise<unknown> | undefined;
   #hangs = false;
   #onUnanswered: (route: string) => void = () => {};
@@ -184,6 +187,8 @@ export class FakeRunner {
         return this.#assign(signedToken.parse(JSON.parse(body)).token);
       case 'POST /drain':
         return this.#drain(signedToken.parse(JSON.parse(body)).token);
+      case 'POST /hibernate':
+        return this.#hibernate(signedToken.parse(JSON.parse(body)).token);
       case 'POST /mcp':
         return this.#mcp(/^Bearer (\S+)$/.exec(request.headers.authorization ?? '')?.[1]);
       default:
@@ -282,9 +287,26 @@ export class FakeRunner {
     return { acknowledged: true };
   }
 
+  /** Brings the state of a browser without tabs, and ends. */
+  async #hibernate(token: string): Promise<unknown> {
+    const { why, idle_seconds } = await this.#verify(token, hibernateClaims);
+    this.hibernations += 1;
+    await this.#wiring.pass('hibernate');
+    const snapshot: SessionSnapshot = { tabs: [], active: 0, state: null, tainted: false };
+    const body: HibernationRequest = { why, idle_seconds, snapshot };
+    const kept = await this.#send('PUT', 'runner-hibernation', this.redeemed?.lease_token ?? '', body);
+    if (!kept.ok) throw OmicronError.fromProblem(problemSchema.parse(await kept.json()));
+    setImmediate(() => this.stop());
+    return { hibernated: true };
+  }
+
   #post(path: string, token: string, body: unknown, headers: Record<string, string> = {}): Promise<Response> {
+    return this.#send('POST', path, token, body, headers);
+  }
+
+  #send(method: string, path: string, token: string, body: unknown, headers: Record<string, string> = {}) {
     return fetch(`${this.#wiring.controllerUrl()}/internal/${path}`, {
-      method: 'POST',
+      method,
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
       body: JSON.stringify(body),
     });

@@ -188,7 +188,7 @@ begin
            ttl_seconds = p_ttl_seconds,
            expires_at = v_now + make_interval(secs => least(greatest(p_ttl_seconds, p_claim_seconds), p_max_session_seconds)),
            ends_at = v_now + make_interval(secs => p_max_session_seconds),
-           options = v_options, tags = coalesce(p_tags, tags), last_used_at = v_now, released_at = null, archived_at = null,
+           options = v_options, tags = coalesce(p_tags, tags), last_used_at = v_now, released_at = null, yields_until = null, archived_at = null,
            mcp_url = null, pod_name = null, service_name = null, artifacts_s3_prefix = null, ended_reason = null, error = null
      where id = s.id returning * into s;
     if s.hibernated_until is not null and not v_restores then -- kept for too long, or of another profile

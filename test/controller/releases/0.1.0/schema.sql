@@ -390,6 +390,10 @@ create index runners_long on omicron.runners (redeemed_at)
   where redeemed_at is not null and (coalesce(draining_at, gone_at) - redeemed_at < interval '1 hour') is not true;
 create index artifacts_created_at on omicron.artifacts (created_at) where state <> 'lost';
 
+-- 0033_yields.sql
+-- A released lease that was chosen to give way to a caller in the line: until then no replica chooses it again, and its place is expected.
+alter table omicron.browser_sessions add column yields_until timestamptz;
+
 -- event-stream.sql
 -- Events of all sessions in one order, the same on each replica. https://www.postgresql.org/docs/current/functions-info.html#FUNCTIONS-PG-SNAPSHOT
 
@@ -1464,7 +1468,7 @@ begin
            ttl_seconds = p_ttl_seconds,
            expires_at = v_now + make_interval(secs => least(greatest(p_ttl_seconds, p_claim_seconds), p_max_session_seconds)),
            ends_at = v_now + make_interval(secs => p_max_session_seconds),
-           options = v_options, tags = coalesce(p_tags, tags), last_used_at = v_now, released_at = null, archived_at = null,
+           options = v_options, tags = coalesce(p_tags, tags), last_used_at = v_now, released_at = null, yields_until = null, archived_at = null,
            mcp_url = null, pod_name = null, service_name = null, artifacts_s3_prefix = null, ended_reason = null, error = null
      where id = s.id returning * into s;
     if s.hibernated_until is not null and not v_restores then -- kept for too long, or of another profile
@@ -1986,7 +1990,8 @@ begin
   if s.status not in ('starting', 'ready', 'hibernated') or s.expires_at <= clock_timestamp() then
     return jsonb_build_object('outcome', 'ended', 'session', to_jsonb(s));
   end if;
-  update omicron.browser_sessions set released_at = coalesce(released_at, clock_timestamp())
+  update omicron.browser_sessions
+     set yields_until = case when released_at is not null then yields_until end, released_at = coalesce(released_at, clock_timestamp())
    where id = s.id and status <> 'hibernated' returning * into s;
   if not found then
     select * into s from omicron.browser_sessions where id = p_session;
@@ -1994,7 +1999,32 @@ begin
   return jsonb_build_object('outcome', 'released', 'session', to_jsonb(s));
 end $$;
 
--- Leases that give way where every place is taken: released ones, the longest first. {id, hibernates}
+-- Chooses released leases that give way to callers in the line, the longest released first: {id, hibernates}. As many as callers are in it, less
+-- the places that are free or come free: of runners that drain, and of leases that were chosen before. Each is chosen once.
+create or replace function omicron.yield_leases(p_provider text, p_template text, p_most integer) returns setof jsonb
+language plpgsql as $$
+declare
+  v_now timestamptz;
+  v_missing bigint;
+begin
+  perform pg_advisory_xact_lock(hashtextextended('omicron.line:' || p_provider, 0));
+  v_now := clock_timestamp();
+  select count(*) into v_missing from omicron.waiting_callers where provider = p_provider and greatest(waits_until, kept_until) > v_now;
+  v_missing := v_missing - omicron.free_places(p_provider, p_template, v_missing)
+    - (select count(*) from omicron.runners where state = 'draining' and provider = p_provider)
+    - (select count(*) from omicron.browser_sessions
+        where status = 'ready' and released_at is not null and provider = p_provider and yields_until > v_now);
+  return query
+    update omicron.browser_sessions s set yields_until = v_now + interval '30 seconds'
+      from (select id from omicron.browser_sessions
+             where status = 'ready' and released_at is not null and provider = p_provider and expires_at > v_now
+               and coalesce(yields_until <= v_now, true)
+             order by released_at limit greatest(0, least(v_missing, p_most)) for update skip locked) chosen
+     where s.id = chosen.id
+    returning jsonb_build_object('id', s.id, 'hibernates', coalesce(s.options ->> 'hibernate' = 'expiry', false));
+end $$;
+
+-- The same for controllers that choose by themselves, until the last of them is replaced.
 create or replace function omicron.released_leases(p_provider text, p_most integer) returns setof jsonb
 language sql stable as $$
   select jsonb_build_object('id', id, 'hibernates', coalesce(options ->> 'hibernate' = 'expiry', false)) from omicron.browser_sessions
@@ -2377,7 +2407,8 @@ insert into omicron.migrations (name, digest, declares) values ('0029_event_orde
 insert into omicron.migrations (name, digest, declares) values ('0030_credential_questions.sql', 'daef2e0e66f0f6f817e7736d6303b4748852eece3202e266598b58c311b76990', NULL);
 insert into omicron.migrations (name, digest, declares) values ('0031_answered_by.sql', '66a17882fcb71d6cda8f1f310c789d9423e24ff9dc991f60121d0300c4a5b31c', NULL);
 insert into omicron.migrations (name, digest, declares) values ('0032_usage.sql', 'bde4018bf17e1c9fe922f3415c3b7a46f73485f2ac5199d1512dc1ae444c950a', NULL);
-insert into omicron.migrations (name, digest, declares) values ('functions/acquire.sql', 'e1554fa59c142356a592d1cee1f6d608666501288ecce86e5e2dc0d59a64b084', '{"omicron.acquire(text, text, uuid, uuid, integer, integer, jsonb, jsonb, text, text, text, integer, text, integer, integer, boolean, uuid[], boolean)"}');
+insert into omicron.migrations (name, digest, declares) values ('0033_yields.sql', 'd73c849bae60eca07c54bceecdfe803ac9128f20126c933d8628f646965eff39', NULL);
+insert into omicron.migrations (name, digest, declares) values ('functions/acquire.sql', 'a4f175ffc14c235db67b0de8377abed79689101a8699f1a7bddc71e8b1b34fae', '{"omicron.acquire(text, text, uuid, uuid, integer, integer, jsonb, jsonb, text, text, text, integer, text, integer, integer, boolean, uuid[], boolean)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/artifacts.sql', 'bb40038132f511d3ed62f85e7b2141f767677d93dd10032f8e2d5d92216b6687', '{"omicron.file_due_at(jsonb, text)","omicron.write_artifact(uuid, integer, uuid, text, text, text, bigint, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/claim.sql', 'abae9a020a3c20526105b8fb10c543e314a3d37c703e4d1eb39d7bbbae76f397', '{"omicron.may_start(omicron.browser_sessions, integer)","omicron.beat_claim(uuid, integer, uuid, integer, integer)","omicron.begin_assignment(uuid, integer, uuid)","omicron.fail_claim(uuid, integer, uuid, text, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/close-lease.sql', 'e7335ebf38affd08475d2ce5e8606c69e9141c1d33fa312524845daa35c010cd', '{"omicron.drain_runner(uuid, text)","omicron.close_lease(omicron.browser_sessions, text, text, text)",omicron.expire_lease(omicron.browser_sessions)}');
@@ -2396,7 +2427,7 @@ insert into omicron.migrations (name, digest, declares) values ('functions/pool.
 insert into omicron.migrations (name, digest, declares) values ('functions/profiles.sql', '3b7ab7806ef7a014810aabaacb1b8cbe6f25412816dae3e47d4e7385fe5f86e7', '{"omicron.profile_holder(text, text, uuid)",omicron.profile_in_use(omicron.browser_sessions),"omicron.has_other_profile(omicron.browser_sessions, jsonb)","omicron.make_profile(text, text)","omicron.claim_profile(text, uuid, jsonb)",omicron.profile_closing(omicron.profiles),"omicron.open_profile(omicron.browser_sessions, uuid)","omicron.profile_content(omicron.profiles, integer)","omicron.lease_profile(uuid, integer, uuid)","omicron.written_profile(uuid, integer, uuid)","omicron.begin_objects(uuid, integer, uuid, text[], bigint[], bigint)","omicron.save_refusal(uuid, integer, uuid)","omicron.commit_save(uuid, integer, uuid, text, text, text, bigint, text[], jsonb, integer)","omicron.drop_versions(uuid, integer)","omicron.lease_chunks(uuid, integer, uuid, text[])","omicron.release_profile(uuid, integer, uuid)",omicron.drop_unused_key(text),"omicron.delete_profile(text, text)","omicron.loose_objects(integer, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/prune.sql', '790bc3b806931aa4d2a8b5961bfe9744ca6b8fb5cc4a0db9adb0ee792ef53030', '{omicron.may_prune(),"omicron.floor_place(text, text)","omicron.first_epoch(text, text)","omicron.prune_events(integer, bigint, integer)",omicron.prune_artifacts(uuid[]),"omicron.prune_sessions(integer, jsonb, integer)","omicron.prune_runners(integer, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/redeem.sql', '20581a4c5125a42bc187e162dca213b478a67e946d13d06c9ea52b38e0e81bf7', '{"omicron.redeem(uuid, integer, uuid, uuid, uuid, timestamp with time zone, uuid)"}');
-insert into omicron.migrations (name, digest, declares) values ('functions/release.sql', 'b4b93958c185f609606cc271386f5e064182a94b5d18ed0e20904c3181bf18ce', '{"omicron.release_lease(uuid, text, integer)","omicron.released_leases(text, integer)",omicron.end_released(uuid)}');
+insert into omicron.migrations (name, digest, declares) values ('functions/release.sql', '79d6d16456115bf01f8def351c96f992eb54862461cb10596a423715686cbfa3', '{"omicron.release_lease(uuid, text, integer)","omicron.yield_leases(text, text, integer)","omicron.released_leases(text, integer)",omicron.end_released(uuid)}');
 insert into omicron.migrations (name, digest, declares) values ('functions/renew.sql', '21b1547a929da93afb62e40d498e36286acfe43db9b1b6acc8d0b22d08312a57', '{"omicron.heartbeat(uuid, text, integer)","omicron.report_activity(uuid, integer, uuid, integer)",omicron.held_ms(omicron.browser_sessions)}');
 insert into omicron.migrations (name, digest, declares) values ('functions/runner-gone.sql', '3e0fd4ae71e3d9ba0ae662f8fecc69e2a16d269719a789aec2d1e971ee4272d5', '{omicron.drain_acknowledged(uuid),omicron.runner_gone(uuid)}');
 insert into omicron.migrations (name, digest, declares) values ('functions/runner-lost.sql', 'e9767c1d058024d3d6aec86ce2a26f43d4990b8a408523d9e5b7c0cda4d43476', '{"omicron.runner_lost(uuid, text, text, text, integer)"}');
