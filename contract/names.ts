@@ -61,7 +61,7 @@ export const LABELS = {
 export const LEASED = 'leased';
 /**
  * Annotations that keep Karpenter and the cluster autoscaler from moving a leased pod: <https://karpenter.sh/docs/concepts/disruption/#pod-level-controls>.
- * A warm pod has the autoscaler's alone; Karpenter may consolidate it.
+ * A warm pod has the autoscaler's alone; Karpenter may consolidate it. One whose lease has ended has neither.
  */
 export const KEEP_POD = {
   'karpenter.sh/do-not-disrupt': 'true',

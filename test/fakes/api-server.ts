@@ -46,12 +46,19 @@ export async function fakeApiServer(namespace: string): Promise<FakeApiServer> {
       return made;
     }
     if (!there) return { status: 404, message: `${key} not found` };
-    if (method === 'DELETE') objects.delete(key);
+    if (method === 'DELETE') {
+      // Until its finalizers are gone it is there.
+      const isHeld = (there.metadata?.finalizers?.length ?? 0) > 0;
+      if (!isHeld) objects.delete(key);
+      else objects.set(key, { ...there, metadata: { ...there.metadata, deletionTimestamp: new Date() } });
+    }
     if (method !== 'PATCH') return there;
     // a merge patch of metadata, as the controller sends
     const [was, sent] = [there.metadata, body?.metadata];
     const labels = { ...was?.labels, ...sent?.labels };
-    const annotations = { ...was?.annotations, ...sent?.annotations };
+    const annotations = Object.fromEntries(
+      Object.entries({ ...was?.annotations, ...sent?.annotations }).filter(([, value]) => value !== null),
+    );
     const patched = { ...there, metadata: { ...was, ...sent, labels, annotations } };
     objects.set(key, patched);
     return patched;

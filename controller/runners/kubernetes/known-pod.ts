@@ -1,4 +1,5 @@
 import type { V1ContainerStatus, V1Pod } from '@kubernetes/client-node';
+import { KEEP_POD } from '../../../contract/names.ts';
 
 /**
  * The part of a runner's pod that the controller reads; the rest is let go. A pod of production is 15 KB of JSON and 34
@@ -13,6 +14,7 @@ export function knownPod({ metadata, status }: V1Pod): V1Pod {
       uid: metadata?.uid,
       resourceVersion: metadata?.resourceVersion,
       labels: metadata?.labels,
+      annotations: keeping(metadata?.annotations),
       deletionTimestamp: metadata?.deletionTimestamp,
     }),
     status: present({
@@ -27,6 +29,12 @@ export function knownPod({ metadata, status }: V1Pod): V1Pod {
       containerStatuses: status?.containerStatuses?.map(knownContainer),
     }),
   };
+}
+
+/** Those that keep a leased pod where it is. */
+function keeping(annotations: Readonly<Record<string, string>> = {}): Record<string, string> | undefined {
+  const kept = Object.entries(annotations).filter(([name]) => Object.hasOwn(KEEP_POD, name));
+  return kept.length === 0 ? undefined : Object.fromEntries(kept);
 }
 
 const knownContainer = ({ name, image, imageID, ready, restartCount, state }: V1ContainerStatus): V1ContainerStatus =>

@@ -1,4 +1,4 @@
-import type { CoreV1Api, V1OwnerReference } from '@kubernetes/client-node';
+import type { CoreV1Api, V1OwnerReference, V1Pod } from '@kubernetes/client-node';
 import { KEEP_POD, LABELS, LEASED, SERVICE_ACCOUNTS } from '../../../contract/names.ts';
 import { type Backoff, backoffMs } from '../../../time/backoff.ts';
 import { neverAborts } from '../../../time/clock.ts';
@@ -45,12 +45,30 @@ async function patch(parts: MarkParts, runnerId: string, lease: Lease): Promise<
       [LABELS.epoch]: String(lease.epoch),
       [LABELS.userIdHash]: lease.userIdHash,
     },
-    // They go with the pod, whose end is the lease's.
     annotations: { ...KEEP_POD },
     ownerReferences: [await runnersAccount(parts)],
   };
   await call(() => core.patchNamespacedPod({ name: nameOf(runnerId), namespace, body: { metadata } }, MERGE_PATCH));
 }
+
+/**
+ * Gives the pod of a lease that has ended back to Karpenter and the autoscaler: until its video is sent it may be there for minutes, and its
+ * node could not be drained. The pod ends anyway where that fails.
+ */
+export async function unmarkLeased(parts: MarkParts, runnerId: string): Promise<void> {
+  const { core, call, namespace, nameOf, log } = parts;
+  const body = { metadata: { annotations: Object.fromEntries(KEEPING.map(name => [name, null])) } };
+  await call(() => core.patchNamespacedPod({ name: nameOf(runnerId), namespace, body }, MERGE_PATCH)).catch(err => {
+    if (apiFault(err).fault !== 'not_found')
+      log.warn({ err, runner_id: runnerId }, 'pod of an ended lease still marked');
+  });
+}
+
+/** Whether the pod is kept where it is. */
+export const isKept = ({ metadata }: V1Pod): boolean =>
+  KEEPING.some(name => metadata?.annotations?.[name] !== undefined);
+
+const KEEPING = Object.keys(KEEP_POD);
 
 /** An owner that outlives pods and templates. */
 export async function runnersAccount(parts: Pick<MarkParts, 'core' | 'call' | 'namespace'>): Promise<V1OwnerReference> {

@@ -4,6 +4,7 @@ import { OmicronError } from '../../../contract/problem.ts';
 import { neverAborts } from '../../../time/clock.ts';
 import type { ProviderContext } from '../../ports/runners.ts';
 import { apiFault, type BoundedApiCall, refusalOf } from './api.ts';
+import { isKept, unmarkLeased } from './mark.ts';
 import { runnerPod, runnerService } from './objects.ts';
 import type { ServiceTombstones } from './tombstones.ts';
 import type { Watched } from './watched.ts';
@@ -76,7 +77,9 @@ export function runnerPods(parts: PodParts): RunnerPods {
       if (pod) {
         if (pod.metadata?.labels?.[LABELS.state] === LEASED) await parts.ended?.keep(runnerId);
         if (!pod.metadata?.deletionTimestamp && pod.metadata?.uid) await deletePod(parts, runnerId, pod.metadata.uid);
-        if (await find(runnerId)) return 'deleting'; // what the watch does not have is read
+        const left = await find(runnerId); // what the watch does not have is read
+        if (left !== null && isKept(left)) await unmarkLeased(parts, runnerId);
+        if (left !== null) return 'deleting';
       }
       parts.ended?.forget(runnerId);
       return 'gone';

@@ -143,3 +143,24 @@ it('gives way to later ones, so that they leave the room that live leases have i
   expect(left).toContain(`services/${name}`);
   expect(left).not.toContain(`services/kept-${kept - 1}`);
 });
+
+it('is given back to Karpenter and the autoscaler while it sends its video, though the API server refuses it once', async () => {
+  const under = await provided();
+  const { api, provider } = under;
+  const id = randomUUID();
+  await provider.create(id);
+  const key = `pods/${runnerName(id)}`;
+  const annotations = () => api.objects.get(key)?.metadata?.annotations;
+  provider.markLeased(id, { sessionId: id, epoch: 1, userIdHash: 'a' });
+  await eventually('it is marked', () => annotations()?.['karpenter.sh/do-not-disrupt'] === 'true');
+  const pod = api.objects.get(key);
+  api.objects.set(key, { ...pod, metadata: { ...pod?.metadata, finalizers: ['test/video'] } });
+  api.failNext('PATCH', 'pods', { status: 403 });
+  expect(await provider.remove(id)).toBe('deleting');
+  expect(annotations()).toHaveProperty(['karpenter.sh/do-not-disrupt']);
+  expect(await provider.remove(id)).toBe('deleting');
+  expect(annotations()).toEqual({});
+  const patches = api.calls.filter(call => call === `PATCH ${key}`).length;
+  expect(await provider.remove(id)).toBe('deleting');
+  expect(api.calls.filter(call => call === `PATCH ${key}`)).toHaveLength(patches);
+});
