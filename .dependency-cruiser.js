@@ -4,7 +4,8 @@ export const rooms = {
   time: [],
   process: ['contract'],
   http: ['contract', 'time'],
-  controller: ['contract', 'http', 'process', 'time'],
+  // an address that webhooks are sent to is judged as the proxy judges those of browsers
+  controller: ['contract', 'http', 'process', 'time', 'egress/checked-connections', 'egress/cidrs'],
   runner: ['contract', 'http', 'process', 'time'],
   egress: ['contract', 'http', 'process', 'time'],
   client: ['contract', 'http', 'time'],

@@ -39,6 +39,11 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'profile restore': ['profile restore work 3 --user ada'],
   'profile export': ['profile export work state.json --user ada'],
   events: ['events --follow --kind session.ended'],
+  'webhook add': [
+    'webhook add https://example.com/hooks --kind session.ended session.error',
+    'webhook add https://example.com/hooks --user ada',
+  ],
+  'webhook replay': ['webhook replay ID', 'webhook replay ID 7345.812 7345.815'],
   cost: ['cost --sessions 100', 'cost --sessions 500 --env dev --fill 90'],
   usage: ['usage --by tag:team --since 2026-11-01T00:00:00Z'],
 };

@@ -55,11 +55,13 @@ import { type Clock, realClock } from '../time/clock.ts';
 import { checkConnection } from './check-connection.ts';
 import { acquireAndConnect } from './connect.ts';
 import { type Connection, type ControllerApi, controllerApi, type UserCall } from './controller-api.ts';
+import { encodeSegment } from './encode-segment.ts';
 import { type FileContent, fileCalls } from './file-calls.ts';
 import { type FollowRequest, followEvents } from './follow-events.ts';
 import { Lease, type LeaseApi, type ReadyLease } from './lease.ts';
 import type { ChosenProfile, ConnectedBrowser, LeasedBrowser } from './leased-browser.ts';
 import { retryAttempts } from './retry.ts';
+import { WebhookCalls } from './webhook-calls.ts';
 import { type CamelCased, toSnakeCase } from './wire-names.ts';
 
 /** Place of a caller that waits for a browser to come free. */
@@ -166,6 +168,8 @@ const CHECK_MS = 100_000;
  * Artifact, ...) as they are. Every error is an OmicronError with a stable `code`.
  */
 export class BrowserSessions implements BrowserSource {
+  /** Endpoints that events are sent to. */
+  readonly webhooks: WebhookCalls;
   readonly #api: ControllerApi;
   readonly #connection: Connection;
   readonly #fileCall: ReturnType<typeof fileCalls>;
@@ -179,6 +183,7 @@ export class BrowserSessions implements BrowserSource {
     this.#api = controllerApi(connection, this.#fetch);
     this.#fileCall = fileCalls(connection, this.#fetch);
     this.#clock = options.clock ?? realClock;
+    this.webhooks = new WebhookCalls(call => this.#call(call));
   }
 
   /**
@@ -550,16 +555,6 @@ export class BrowserSessions implements BrowserSource {
 
 const tagPairs = (tags: Tags = {}): string[] => Object.entries(tags).map(([key, value]) => `${key}:${value}`);
 
-/** One segment of a path. Throws `invalid_request` for what no URL can hold as one: `users/../policy` is `policy`, `%2e%2e` too. */
-function encodeSegment(text: string): string {
-  if (typeof text !== 'string')
-    throw new OmicronError('invalid_request', `An id or a name must be a text such as "42", not a ${typeof text}.`);
-  if (!['', '.', '..'].includes(text) && text.isWellFormed()) return encodeURIComponent(text);
-  throw new OmicronError(
-    'invalid_request',
-    `${JSON.stringify(text)} is no id and no name: give well-formed text that is neither empty nor "." nor "..".`,
-  );
-}
 const SESSIONS = '/internal/browser-sessions';
 const sessionPath = (sessionId: string) => `${SESSIONS}/${encodeSegment(sessionId)}`;
 const filesPath = (sessionId: string) => `${sessionPath(sessionId)}/files`;

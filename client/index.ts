@@ -23,6 +23,14 @@ export type { SessionState } from '../contract/states.ts';
 export type { UsageReport } from '../contract/usage.ts';
 export type { UserAction } from '../contract/user-action.ts';
 export type { UserErasure } from '../contract/user-erasure.ts';
+export type {
+  Webhook,
+  WebhookAdded,
+  WebhookFailure,
+  WebhookFailurePage,
+  WebhookSecret,
+  WebhookTest,
+} from '../contract/webhook.ts';
 export {
   type AcquireRequest,
   BrowserSessions,
@@ -40,3 +48,4 @@ export type { FollowRequest } from './follow-events.ts';
 export { Lease } from './lease.ts';
 export type { ConnectedBrowser, LeasedBrowser } from './leased-browser.ts';
 export type { Tool, ToolContent, ToolResult } from './mcp.ts';
+export type { NewWebhookRequest, WebhookCalls } from './webhook-calls.ts';

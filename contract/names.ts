@@ -201,6 +201,7 @@ export const ENV = {
   pagesRetentionDays: 'OMICRON_PAGES_RETENTION_DAYS',
   eventsRetentionDays: 'OMICRON_EVENTS_RETENTION_DAYS',
   sessionsRetentionDays: 'OMICRON_SESSIONS_RETENTION_DAYS',
+  webhookAllowedCidrs: 'OMICRON_WEBHOOK_ALLOWED_CIDRS',
   userLimit: 'OMICRON_USER_LIMIT',
   onUserLimit: 'OMICRON_ON_USER_LIMIT',
   capacity: 'OMICRON_CAPACITY',

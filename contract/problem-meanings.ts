@@ -21,6 +21,7 @@ export const PROBLEM_MEANINGS = {
   user_action_not_found: 'The session has no user action with this id.',
   file_not_found: 'The session has no file with this name that can be read.',
   profile_not_found: 'The user has no profile with this name, or no such version of it is kept.',
+  webhook_not_found: 'The deployment has no webhook with this id. List webhooks to find the right one.',
   credential_not_found: 'The user has no credential for this site, or it has no TOTP seed.',
   route_not_found: 'The service has no such route; see the OpenAPI document.',
 
@@ -43,6 +44,7 @@ export const PROBLEM_MEANINGS = {
 
   // files and artifacts
   file_exists: 'The lease has a file of this name with other content. Choose another name.',
+  webhooks_quota_exceeded: 'The deployment has as many webhooks as it may. Delete one, or send more kinds to one.',
   files_quota_exceeded: 'The lease holds as many files, or MiB of them, as it may.',
   artifact_urls_unavailable: 'Artifacts are in a folder, which has no URLs. Read the content through the API.',
 

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { knownSites } from '../contract/policy/well-known-sites.ts';
 import { controllerKeys, serviceKey, signingKey } from '../contract/tokens.ts';
+import { checkedConnections } from '../egress/checked-connections.ts';
 import { httpCalls } from '../http/call.ts';
 import manifest from '../package.json' with { type: 'json' };
 import type { MetricFamily } from '../process/metric-export.ts';
@@ -47,6 +48,9 @@ import { sqlPruning } from './store/pruning.ts';
 import { tracedDatabase } from './store/traced-database.ts';
 import { sqlUsage } from './store/usage.ts';
 import { sqlUserActions } from './store/user-actions.ts';
+import { sqlWebhookHolds, sqlWebhooks } from './store/webhooks.ts';
+import { WebhookDeliveries } from './webhooks/deliveries.ts';
+import { sealedWebhookSecrets } from './webhooks/sealed-secret.ts';
 
 /** A controller that listens and whose loops run. */
 export interface Controller {
@@ -89,8 +93,9 @@ export async function startController(parts: ControllerParts): Promise<Controlle
   const listening = Promise.withResolvers<string>();
   const core = await coreOf(parts, listening.promise);
   const { fleet, maintenance, provider, wake, clock } = core;
-  const loops = loopsOf(core);
-  const app = await serverOf(core);
+  const webhooks = webhookParts(core);
+  const loops = loopsOf({ ...core, ...webhooks });
+  const app = await serverOf({ ...core, ...webhooks });
 
   await maintenance.setCapacity(settings.capacity);
   await core.eventStreams.resume();
@@ -121,6 +126,34 @@ export async function startController(parts: ControllerParts): Promise<Controlle
 }
 
 type Core = Awaited<ReturnType<typeof coreOf>>;
+
+/** Time for the name of a webhook's host, and for a connection to it. */
+const WEBHOOK_LOOKUP_MS = 3_000;
+const WEBHOOK_CONNECT_MS = 10_000;
+
+/** Events out, to those who listen and to endpoints. */
+function webhookParts(core: Core) {
+  const { settings, database, log } = core;
+  const eventTail = new EventTail({ ...core, onError: err => log.warn({ err }, 'events unreadable; retrying') });
+  const webhooks = sqlWebhooks(database);
+  const webhookSecrets = sealedWebhookSecrets(core.keys.derivation);
+  const webhookConnections = checkedConnections({
+    denied: settings.deniedCidrs,
+    allowed: settings.webhookAllowedCidrs,
+    lookupMs: WEBHOOK_LOOKUP_MS,
+    connectMs: WEBHOOK_CONNECT_MS,
+  });
+  const webhookDeliveries = new WebhookDeliveries({
+    ...core,
+    eventTail,
+    webhooks,
+    holds: sqlWebhookHolds(database),
+    secrets: webhookSecrets,
+    connections: webhookConnections,
+    version: manifest.version,
+  });
+  return { eventTail, webhooks, webhookSecrets, webhookConnections, webhookDeliveries };
+}
 
 /** Parts of the loops and the server. */
 async function coreOf(parts: ControllerParts, controllerUrl: Promise<string>) {
@@ -164,6 +197,7 @@ async function coreOf(parts: ControllerParts, controllerUrl: Promise<string>) {
   });
   return {
     settings,
+    database,
     keys,
     publicKeys,
     mcpAccess: mcpAccess({ keys, publicKeys, tokenSeconds: settings.mcpTokenSeconds }),
@@ -208,7 +242,7 @@ async function coreOf(parts: ControllerParts, controllerUrl: Promise<string>) {
   };
 }
 
-async function serverOf(core: Core): Promise<FastifyInstance> {
+async function serverOf(core: Core & ReturnType<typeof webhookParts>): Promise<FastifyInstance> {
   const { settings, provider, wake, changes } = core;
   /** A lease has ended here: its runner is drained, and watchers of leases look now. */
   const kickDrain = () => {
@@ -240,10 +274,6 @@ async function serverOf(core: Core): Promise<FastifyInstance> {
     pendingUserActions: pendingUserActions(core.userActions, changes, error =>
       core.log.warn({ err: error }, 'user actions unreadable; retrying'),
     ),
-    eventTail: new EventTail({
-      ...core,
-      onError: err => core.log.warn({ err }, 'events unreadable; retrying'),
-    }),
     serviceKey: serviceKey(settings.serviceSecret),
     egressKey: serviceKey(settings.egressSecret),
     derivation: core.keys.derivation,

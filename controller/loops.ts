@@ -24,6 +24,7 @@ import type { Fleet } from './store/fleet.ts';
 import type { Maintenance } from './store/maintenance.ts';
 import type { Pruning } from './store/pruning.ts';
 import { Wake } from './wake.ts';
+import type { WebhookDeliveries } from './webhooks/deliveries.ts';
 
 /** A runner has this long from its launch to become warm; the guard for a whole start is longer (O18). */
 const RUNNER_START_MS = 60_000;
@@ -39,6 +40,8 @@ export interface Wakes {
   liveness: Wake;
   /** A place came free: who waits for one looks. */
   line: Wake;
+  /** A webhook was added or resumed. */
+  webhooks: Wake;
 }
 
 export const wakes = (): Wakes => ({
@@ -47,6 +50,7 @@ export const wakes = (): Wakes => ({
   pool: new Wake(),
   liveness: new Wake(),
   line: new Wake(),
+  webhooks: new Wake(),
 });
 
 type LoopSettings = Pick<
@@ -78,6 +82,7 @@ export interface LoopParts {
   secrets: SecretStore;
   /** Null: this deployment cannot hibernate sessions. */
   hibernation: SessionHibernation | null;
+  webhookDeliveries: WebhookDeliveries;
   metrics: Metrics;
   wake: Wakes;
   settings: LoopSettings;
@@ -159,6 +164,7 @@ export function loopsOf(parts: LoopParts): Loops {
     every('hibernate', Math.min(reapMs, HIBERNATE_MS), async () => parts.hibernation?.hibernateExpiring()),
     every('erasures', reapMs, () => eraseUsers({ ...parts, kickDrain: wake.drain.kick })),
     every('files', reapMs, () => removeDueFiles(parts)),
+    every('webhooks', 1_000, () => parts.webhookDeliveries.runOnce(), wake.webhooks),
     every('survey', 3_600_000, () => surveyArtifacts({ ...parts, retention })),
     every('prune', 60_000, prune.runOnce),
     every('retain', 3_600_000, () => retainArtifacts({ ...parts, retention })),
@@ -176,7 +182,7 @@ export function loopsOf(parts: LoopParts): Loops {
     async stop() {
       await stopCreating();
       await Promise.all(loops.map(each => each.stop()));
-      await drain.stop();
+      await Promise.all([drain.stop(), parts.webhookDeliveries.stop()]);
     },
   };
 }

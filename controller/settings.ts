@@ -6,6 +6,7 @@ import { HIBERNATE } from '../contract/hibernation.ts';
 import { ENV, RUNNER_NAME_PREFIX } from '../contract/names.ts';
 import { credentialRules } from '../contract/policy/credentials.ts';
 import { PRESET_NAMES, presetNames } from '../contract/policy/presets.ts';
+import { cidrsSchema } from '../egress/cidrs.ts';
 import {
   choice,
   decimal,
@@ -232,6 +233,11 @@ export const CONTROLLER_SETTINGS = {
   hibernate: [ENV.hibernate, choice(...HIBERNATE).default('never')],
   /** Hours for which a hibernated session is kept; then it ends as `expired`. */
   hibernatedHours: [ENV.hibernatedHours, decimal(0.0001, 8_760).default(72)],
+
+  /** Internal ranges that webhooks may reach all the same, by http too: the platform beside the controller. */
+  webhookAllowedCidrs: [ENV.webhookAllowedCidrs, cidrsSchema()],
+  /** Ranges that webhooks may not reach besides the private ones, as the egress proxy has them for browsers. */
+  deniedCidrs: [ENV.egressDeniedCidrs, cidrsSchema()],
 
   /** Sessions that a user may have at once. */
   userLimit: [ENV.userLimit, integer(1, 10_000).default(3)],

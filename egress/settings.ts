@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
-import ipaddr from 'ipaddr.js';
 import * as z from 'zod';
 import { ENV, PORTS } from '../contract/names.ts';
 import { serviceKey } from '../contract/tokens.ts';
@@ -14,15 +13,7 @@ import {
   type SettingsOf,
   wordsSchema,
 } from '../process/environment.ts';
-
-const cidrsSchema = () =>
-  wordsSchema().pipe(
-    z.array(
-      z.string().refine(text => ipaddr.isValidCIDR(text), {
-        error: 'must be CIDR ranges such as 10.0.0.0/8, joined by commas',
-      }),
-    ),
-  );
+import { cidrsSchema } from './cidrs.ts';
 
 const dnsServer = z.string().refine(
   text => {

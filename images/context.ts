@@ -39,8 +39,8 @@ const SHARED = ['contract', 'http', 'process', 'time'];
 const CONTENTS: Readonly<Record<ImageName, Contents>> = {
   controller: {
     programs: ['controller/main.ts'],
-    rooms: ['controller'],
-    packagesOf: [...SHARED, 'controller'],
+    rooms: ['controller', 'egress'],
+    packagesOf: [...SHARED, 'controller', 'egress'],
   },
   runner: { programs: RUNNER_PROGRAMS, rooms: ['runner'], packagesOf: [...SHARED, 'runner'] },
   egress: { programs: ['egress/main.ts'], rooms: ['egress'], packagesOf: [...SHARED, 'egress'] },

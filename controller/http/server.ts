@@ -34,6 +34,7 @@ import { type UsageRoutes, usageRoutes } from './usage.ts';
 import { type UserActionEventRoutes, userActionEventRoutes } from './user-action-events.ts';
 import { pendingUserActionRoutes, type UserActionRoutes, userActionRoutes } from './user-actions.ts';
 import { type UserRoutes, userRoutes } from './users.ts';
+import { type WebhookRoutes, webhookRoutes } from './webhooks.ts';
 
 export interface ServerParts
   extends SessionRoutes,
@@ -55,7 +56,8 @@ export interface ServerParts
     UsageRoutes,
     UserActionEventRoutes,
     UserActionRoutes,
-    UserRoutes {
+    UserRoutes,
+    WebhookRoutes {
   log: Logger;
   /** Adds the gateway's routes; undefined: there is no gateway. */
   gateway: ((app: FastifyInstance) => Promise<void>) | undefined;
@@ -101,6 +103,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   await app.register(userActionRoutes, under('/internal/browser-sessions/:session_id/user-actions'));
   await app.register(pendingUserActionRoutes, under('/internal/user-actions'));
   await app.register(eventStreamRoutes, under('/internal/events'));
+  await app.register(webhookRoutes, under('/internal/webhooks'));
   await app.register(usageRoutes, under('/internal/usage'));
   await app.register(userActionEventRoutes, under('/internal/user-actions'));
   await app.register(credentialRoutes, under('/internal/users/:user_id/credentials'));

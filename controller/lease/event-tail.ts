@@ -6,7 +6,7 @@ import {
   type StreamedEvent,
 } from '../../contract/event-stream.ts';
 import type { Clock } from '../../time/clock.ts';
-import type { EventStreams } from '../store/event-stream.ts';
+import type { EventStreams, EventsAfter } from '../store/event-stream.ts';
 import { Wake } from '../wake.ts';
 import type { ChangeSignal } from './changes.ts';
 
@@ -59,15 +59,20 @@ export class EventTail {
     return (await this.#options.eventStreams.after(place, {}, 0)).end;
   }
 
-  /**
-   * Pages of events from a place on, as they come, until the signal aborts. A reader that is behind reads the database itself, as fast as
-   * it takes pages: nothing is kept for it.
-   */
+  /** The events of `pages`. */
   async *follow(
     from: EventPlace,
     filter: EventStreamQuery,
     signal: AbortSignal,
   ): AsyncGenerator<readonly StreamedEvent[], void> {
+    for await (const { events } of this.pages(from, filter, signal)) if (events.length > 0) yield events;
+  }
+
+  /**
+   * Pages of events from a place on, as they come, until the signal aborts: what matches, and the place that was reached, of what does not
+   * match too. A reader that is behind reads the database itself, as fast as it takes pages: nothing is kept for it.
+   */
+  async *pages(from: EventPlace, filter: EventStreamQuery, signal: AbortSignal): AsyncGenerator<EventsAfter, void> {
     const { eventStreams, clock } = this.#options;
     this.#readers += 1;
     if (!this.#running) void this.#run();
@@ -91,7 +96,7 @@ export class EventTail {
               end: newest.to,
             };
         place = end;
-        if (events.length > 0) yield events;
+        yield { events, end };
       }
     } finally {
       this.#readers -= 1;

@@ -44,6 +44,8 @@ const givenToController = (env: Environment): GivenSettings => ({
   [ENV.databaseTls]: byField('database.tls', env.database.tls),
   [ENV.databaseCa]: byField('database.ca', env.database.ca),
   [ENV.egressUrl]: fixedSetting(EGRESS_URL, FIXED.address),
+  // webhooks reach no more of the deployment than browsers do
+  [ENV.egressDeniedCidrs]: byField('ownCidrs', env.ownCidrs.join(',')),
   [ENV.artifactStore]: byField('artifacts.bucket', artifactStoreUrl(env)),
   [ENV.artifactEndpoints]: byField('artifacts.endpoints', artifactEndpoints(env).join(',')),
   // With a role it looks at the bucket, and reads files of it.

@@ -100,6 +100,21 @@ const policy = {
   defaults: { tools: 'allow' },
 };
 
+const webhookSecret = 'whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=';
+const webhook = {
+  id: '6d2f0b1c-0d6c-4a0e-8f57-2f4f6a1c9e30',
+  url: 'https://platform.example.com/hooks',
+  kinds: ['session.ended'],
+  user_id: null,
+  description: 'billing',
+  created_at: '2026-11-26T10:00:00.000Z',
+  paused_at: null,
+  delivered_at: '2026-11-26T10:15:00.400Z',
+  waiting_sessions: 0,
+  waiting_since: null,
+  last_error: null,
+  failed: 0,
+};
 const usage = { sessions: 12, leases: 15, lease_seconds: 5_310.4, artifacts: 14, artifact_bytes: 61_203_998 };
 
 export const EXAMPLES: Readonly<Record<string, object>> = {
@@ -149,6 +164,25 @@ export const EXAMPLES: Readonly<Record<string, object>> = {
   UserActionList: { user_actions: [userAction] },
   PendingUserActionList: { user_actions: [{ ...userAction, ...chat }] },
   UserActionAnswer: { status: 'done', note: 'The code was entered.' },
+  Webhook: webhook,
+  AddedWebhook: { ...webhook, delivered_at: null, secret: webhookSecret },
+  WebhookSecret: { secret: webhookSecret, both_until: '2026-11-27T10:00:00.000Z' },
+  WebhookTest: { delivered: true, status: 204, error: null, duration_ms: 38 },
+  WebhookFailurePage: {
+    failures: [
+      {
+        ...event,
+        ...chat,
+        id: '7345.1842',
+        attempts: 61,
+        error: 'answered 500',
+        failed_at: '2026-11-27T10:00:05.000Z',
+        replaying: false,
+      },
+    ],
+    next_cursor: null,
+  },
+  WebhookReplayed: { replayed: 1 },
   UsageReport: {
     since: '2026-11-01T00:00:00.000Z',
     until: '2026-11-26T00:00:00.000Z',

@@ -36,7 +36,19 @@ const env: Environment = {
 };
 
 /** Values that some setting takes; every schema of a setting without a field takes one of them that is not its default. */
-const SAMPLES = ['7', '700', '0.9', 'off', 'on', 'evict_oldest', 'calls', 'core', 'debug', '10.0.0.2'].concat(
+const SAMPLES = [
+  '7',
+  '700',
+  '0.9',
+  'off',
+  'on',
+  'evict_oldest',
+  'calls',
+  'core',
+  'debug',
+  '10.0.0.2',
+  '10.0.0.0/8',
+].concat(
   [
     'a-prefix-',
     'https://a.example/mcp',

@@ -75,6 +75,7 @@ begin
     v_profiles := v_profiles + 1;
   end loop;
   perform omicron.drop_unused_key(p_user);
+  delete from omicron.webhooks where user_id = p_user;
   perform omicron.count_erased(p_user, v_removed || jsonb_build_object('profiles', v_profiles));
   return (select count(*) from omicron.browser_sessions where user_id = p_user)
     + (select count(*) from omicron.profiles where user_id = p_user);

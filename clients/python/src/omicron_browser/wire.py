@@ -7,6 +7,22 @@ from typing import Any, Literal, TypeAlias, TypedDict
 from typing_extensions import NotRequired
 
 
+class AddedWebhook(TypedDict):
+    id: str
+    url: str
+    kinds: list[str] | None
+    user_id: str | None
+    description: str
+    created_at: str
+    paused_at: str | None
+    delivered_at: str | None
+    waiting_sessions: int
+    waiting_since: str | None
+    last_error: str | None
+    failed: int
+    secret: str
+
+
 class AnsweredBy(TypedDict):
     viewer: str
     identity: str
@@ -394,6 +410,7 @@ class Problem(TypedDict):
         "user_action_not_found",
         "file_not_found",
         "profile_not_found",
+        "webhook_not_found",
         "credential_not_found",
         "route_not_found",
         "method_not_allowed",
@@ -415,6 +432,7 @@ class Problem(TypedDict):
         "profiles_not_configured",
         "artifact_urls_unavailable",
         "not_held_remotely",
+        "webhooks_quota_exceeded",
         "files_quota_exceeded",
         "profile_unreadable",
         "profile_quota_exceeded",
@@ -701,6 +719,57 @@ class UserErasure(TypedDict):
     user_id: str
     done: bool
     removed: Removed
+
+
+class Webhook(TypedDict):
+    id: str
+    url: str
+    kinds: list[str] | None
+    user_id: str | None
+    description: str
+    created_at: str
+    paused_at: str | None
+    delivered_at: str | None
+    waiting_sessions: int
+    waiting_since: str | None
+    last_error: str | None
+    failed: int
+
+
+class WebhookFailure(TypedDict):
+    id: str
+    session_id: str
+    epoch: int
+    at: str
+    kind: str
+    data: dict[str, Any]
+    user_id: str
+    conversation_id: str
+    attempts: int
+    error: str
+    failed_at: str
+    replaying: bool
+
+
+class WebhookFailurePage(TypedDict):
+    failures: list[WebhookFailure]
+    next_cursor: str | None
+
+
+class WebhookReplayed(TypedDict):
+    replayed: int
+
+
+class WebhookSecret(TypedDict):
+    secret: str
+    both_until: str
+
+
+class WebhookTest(TypedDict):
+    delivered: bool
+    status: int | None
+    error: str | None
+    duration_ms: int
 
 
 class EventPage(TypedDict):

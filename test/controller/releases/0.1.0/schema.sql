@@ -394,6 +394,60 @@ create index artifacts_created_at on omicron.artifacts (created_at) where state 
 -- A released lease that was chosen to give way to a caller in the line: until then no replica chooses it again, and its place is expected.
 alter table omicron.browser_sessions add column yields_until timestamptz;
 
+-- 0034_webhooks.sql
+-- Endpoints to which events are sent. Each has one place in the order of events: all before it is delivered, waits in the row of its
+-- session, or was given up. Nothing is written for an event that is delivered at once.
+create table omicron.webhooks (
+  id                  uuid primary key,
+  url                 text not null,
+  description         text not null,
+  -- Null: every kind, every user.
+  kinds               text[],
+  user_id             text,
+  -- Sealed by the controller. The one before signs as well until its time.
+  secret              text not null,
+  secret_before       text,
+  secret_before_until timestamptz,
+  created_at          timestamptz not null default clock_timestamp(),
+  paused_at           timestamptz,
+  -- Events that came before count as new from here on.
+  resumed_at          timestamptz not null default clock_timestamp(),
+  delivered_at        timestamptz,
+  tx                  bigint not null,
+  event_id            bigint not null,
+  -- The delivery that holds it, of one replica.
+  holder              uuid,
+  held_until          timestamptz not null default clock_timestamp()
+);
+
+-- A session of which one event could not be delivered: it and those after it wait, and no other session does.
+create table omicron.webhook_waits (
+  webhook_id uuid not null references omicron.webhooks (id) on delete cascade,
+  session_id uuid not null references omicron.browser_sessions (id) on delete cascade,
+  -- The last event of the session that is done with.
+  tx         bigint not null,
+  event_id   bigint not null,
+  attempts   integer not null,
+  since      timestamptz not null default clock_timestamp(),
+  next_at    timestamptz not null,
+  error      text not null,
+  primary key (webhook_id, session_id)
+);
+create index webhook_waits_by_session on omicron.webhook_waits (session_id);
+create index webhook_waits_due on omicron.webhook_waits (webhook_id, next_at);
+
+-- Events that were given up, for as long as they are kept.
+create table omicron.webhook_failures (
+  webhook_id uuid not null references omicron.webhooks (id) on delete cascade,
+  event_id   bigint not null references omicron.session_events (id) on delete cascade,
+  attempts   integer not null,
+  error      text not null,
+  failed_at  timestamptz not null default clock_timestamp(),
+  replay     boolean not null default false,
+  primary key (webhook_id, event_id)
+);
+create index webhook_failures_by_event on omicron.webhook_failures (event_id);
+
 -- event-stream.sql
 -- Events of all sessions in one order, the same on each replica. https://www.postgresql.org/docs/current/functions-info.html#FUNCTIONS-PG-SNAPSHOT
 
@@ -415,7 +469,8 @@ language plpgsql as $$
 begin
   perform pg_advisory_xact_lock(hashtextextended('omicron.event_clock', 0));
   update omicron.event_clock set base = e.last + 1 - x.next
-    from (select max(tx) as last from omicron.session_events) e,
+    -- the place of a webhook may be after the last event: at the next number, at most
+    from (select greatest((select max(tx) from omicron.session_events), (select max(tx) - 1 from omicron.webhooks)) as last) e,
          (select pg_snapshot_xmax(pg_current_snapshot())::text::bigint as next) x
    where e.last >= base + x.next;
 end $$;
@@ -1622,6 +1677,7 @@ begin
     v_profiles := v_profiles + 1;
   end loop;
   perform omicron.drop_unused_key(p_user);
+  delete from omicron.webhooks where user_id = p_user;
   perform omicron.count_erased(p_user, v_removed || jsonb_build_object('profiles', v_profiles));
   return (select count(*) from omicron.browser_sessions where user_id = p_user)
     + (select count(*) from omicron.profiles where user_id = p_user);
@@ -2384,6 +2440,263 @@ begin
   end loop;
 end $vault$;
 
+-- webhooks.sql
+-- Events out to endpoints. A delivery holds the endpoint's row, and only the holder moves its place: after a holder was killed, the next one
+-- begins at the place.
+
+-- A webhook as the API answers it.
+create or replace function omicron.webhook_view(w omicron.webhooks) returns jsonb
+language sql stable as $$
+  select jsonb_build_object('id', w.id, 'url', w.url, 'description', w.description, 'kinds', w.kinds, 'user_id', w.user_id,
+    'created_at', w.created_at, 'paused_at', w.paused_at, 'delivered_at', w.delivered_at,
+    'waiting_sessions', (select count(*) from omicron.webhook_waits where webhook_id = w.id),
+    'waiting_since', (select min(since) from omicron.webhook_waits where webhook_id = w.id),
+    'last_error', (select error from omicron.webhook_waits where webhook_id = w.id order by next_at desc limit 1),
+    'failed', (select count(*) from omicron.webhook_failures where webhook_id = w.id))
+$$;
+
+create or replace function omicron.list_webhooks(p_webhook uuid) returns setof jsonb
+language sql stable as $$
+  select omicron.webhook_view(w) from omicron.webhooks w where p_webhook is null or w.id = p_webhook order by w.created_at, w.id
+$$;
+
+-- A webhook for events from now on. Null: there are p_most.
+create or replace function omicron.add_webhook(p_webhook uuid, p_url text, p_description text, p_kinds text[], p_user text, p_secret text,
+  p_most integer) returns jsonb
+language plpgsql as $$
+begin
+  perform pg_advisory_xact_lock(hashtextextended('omicron.webhooks', 0));
+  if (select count(*) from omicron.webhooks) >= p_most then
+    return null;
+  end if;
+  insert into omicron.webhooks (id, url, description, kinds, user_id, secret, tx, event_id)
+  values (p_webhook, p_url, p_description, p_kinds, p_user, p_secret, omicron.event_horizon(), 0);
+  return (select omicron.webhook_view(w) from omicron.webhooks w where id = p_webhook);
+end $$;
+
+-- Null: there is none. A webhook that is paused already, or not, stays as it is.
+create or replace function omicron.pause_webhook(p_webhook uuid, p_paused boolean) returns jsonb
+language plpgsql as $$
+begin
+  update omicron.webhooks
+     set paused_at = case when p_paused then clock_timestamp() end,
+         resumed_at = case when p_paused then resumed_at else clock_timestamp() end
+   where id = p_webhook and (paused_at is null) = p_paused;
+  if found and not p_paused then
+    update omicron.webhook_waits set next_at = clock_timestamp() where webhook_id = p_webhook;
+  end if;
+  return (select omicron.webhook_view(w) from omicron.webhooks w where id = p_webhook);
+end $$;
+
+-- The secret before signs beside the new one for p_both_seconds. False: there is no such webhook.
+create or replace function omicron.rotate_webhook_secret(p_webhook uuid, p_secret text, p_both_seconds double precision) returns boolean
+language plpgsql as $$
+begin
+  update omicron.webhooks
+     set secret_before = secret, secret_before_until = clock_timestamp() + make_interval(secs => p_both_seconds), secret = p_secret
+   where id = p_webhook;
+  return found;
+end $$;
+
+-- Both sealed secrets, as they sign now.
+create or replace function omicron.webhook_secrets(w omicron.webhooks) returns jsonb
+language sql stable as $$
+  select jsonb_build_array(w.secret) ||
+    case when w.secret_before_until > clock_timestamp() then jsonb_build_array(w.secret_before) else '[]' end
+$$;
+
+-- URL and secrets, for one delivery outside of the order. Null: there is no such webhook.
+create or replace function omicron.webhook_target(p_webhook uuid) returns jsonb
+language sql stable as $$
+  select jsonb_build_object('url', w.url, 'secrets', omicron.webhook_secrets(w)) from omicron.webhooks w where id = p_webhook
+$$;
+
+-- Webhooks that no one delivers.
+create or replace function omicron.free_webhooks() returns setof uuid
+language sql stable as $$
+  select id from omicron.webhooks where paused_at is null and (holder is null or held_until < clock_timestamp()) order by id
+$$;
+
+-- Takes a free webhook, or holds the one that it has, for p_seconds. Null: paused, gone, or another's. {url, secrets, kinds, user_id, tx,
+-- event_id, due: whether a wait or a replay is due}.
+create or replace function omicron.hold_webhook(p_webhook uuid, p_holder uuid, p_first boolean, p_seconds double precision) returns jsonb
+language plpgsql as $$
+declare
+  w omicron.webhooks;
+begin
+  update omicron.webhooks set holder = p_holder, held_until = clock_timestamp() + make_interval(secs => p_seconds)
+   where id = p_webhook and paused_at is null
+     and case when p_first then holder is null or held_until < clock_timestamp() else holder = p_holder end
+  returning * into w;
+  if not found then
+    return null;
+  end if;
+  return jsonb_build_object('url', w.url, 'secrets', omicron.webhook_secrets(w), 'kinds', w.kinds, 'user_id', w.user_id,
+    'tx', w.tx::text, 'event_id', w.event_id::text,
+    'due', exists (select from omicron.webhook_waits where webhook_id = w.id and next_at <= clock_timestamp())
+        or exists (select from omicron.webhook_failures where webhook_id = w.id and replay));
+end $$;
+
+create or replace function omicron.release_webhook(p_webhook uuid, p_holder uuid) returns void
+language sql as $$
+  update omicron.webhooks set holder = null where id = p_webhook and holder = p_holder
+$$;
+
+-- Locks the webhook of a holder. False: it is another's now.
+create or replace function omicron.holds_webhook(p_webhook uuid, p_holder uuid) returns boolean
+language plpgsql as $$
+begin
+  perform from omicron.webhooks where id = p_webhook and holder = p_holder for update;
+  return found;
+end $$;
+
+-- Sessions of which events wait.
+create or replace function omicron.waiting_sessions(p_webhook uuid) returns uuid[]
+language sql stable as $$
+  select coalesce(array_agg(session_id), '{}') from omicron.webhook_waits where webhook_id = p_webhook
+$$;
+
+-- Moves the place, and lets sessions wait from the place that each has reached: [{session_id, tx, event_id, error}]. False: it is another's.
+create or replace function omicron.advance_webhook(p_webhook uuid, p_holder uuid, p_tx bigint, p_event bigint, p_delivered boolean,
+  p_waits jsonb, p_wait_seconds double precision) returns boolean
+language plpgsql as $$
+begin
+  if not omicron.holds_webhook(p_webhook, p_holder) then
+    return false;
+  end if;
+  update omicron.webhooks
+     set tx = p_tx, event_id = p_event, delivered_at = case when p_delivered then clock_timestamp() else delivered_at end
+   where id = p_webhook;
+  if p_waits <> '[]' then
+    insert into omicron.webhook_waits (webhook_id, session_id, tx, event_id, attempts, next_at, error)
+    select p_webhook, w.session_id, w.tx, w.event_id, 1, clock_timestamp() + make_interval(secs => p_wait_seconds), w.error
+      from jsonb_to_recordset(p_waits) as w(session_id uuid, tx bigint, event_id bigint, error text)
+      join omicron.browser_sessions s on s.id = w.session_id -- one that was erased meanwhile has no events any more
+     order by w.session_id for key share of s;
+  end if;
+  return true;
+end $$;
+
+-- Events as the stream has them, and `old`: they have been tried, or could have been, for as long as p_patience.
+create or replace function omicron.webhook_event(e omicron.session_events, s omicron.browser_sessions, w omicron.webhooks,
+  p_patience double precision) returns jsonb
+language sql stable as $$
+  select jsonb_build_object('tx', e.tx, 'id', e.id, 'session_id', e.session_id, 'user_id', s.user_id, 'conversation_id', s.conversation_id,
+    'epoch', e.epoch, 'at', e.at, 'kind', e.kind, 'data', e.data,
+    'old', greatest(e.at, w.resumed_at) < clock_timestamp() - make_interval(secs => p_patience))
+$$;
+
+-- Sessions whose next attempt is due, the longest waiting first, each with at most p_events events up to the webhook's place:
+-- {session_id, attempts, tx, event_id, events, more}.
+create or replace function omicron.due_waits(p_webhook uuid, p_most integer, p_events integer, p_patience double precision)
+returns setof jsonb
+language sql stable as $$
+  select jsonb_build_object('session_id', d.session_id, 'attempts', d.attempts,
+           'tx', d.tx::text, 'event_id', d.event_id::text,
+           'events', coalesce(jsonb_agg(omicron.webhook_event(x.e, s, w, p_patience) order by (x.e).tx, (x.e).id)
+                                filter (where (x.e).id is not null), '[]'),
+           'more', count((x.e).id) = p_events)
+    from omicron.webhooks w
+    cross join lateral (
+      select * from omicron.webhook_waits where webhook_id = w.id and next_at <= clock_timestamp() order by next_at limit p_most) d
+    join omicron.browser_sessions s on s.id = d.session_id
+    left join lateral (
+      -- by the session, not by the order of all events
+      select e from omicron.session_events e
+       where e.session_id = d.session_id and (e.tx, e.id) > (d.tx, d.event_id) and (e.tx, e.id) <= (w.tx, w.event_id)
+         and (w.kinds is null or e.kind = any (w.kinds))
+       order by e.tx + 0, e.id limit p_events) x on true
+   where w.id = p_webhook
+   group by d.session_id, d.attempts, d.tx, d.event_id, d.next_at
+   order by d.next_at
+$$;
+
+-- One round of a waiting session: the place that it has reached, what was given up ([{event_id, attempts, error}]), and `p_error` of the
+-- event at which it stopped, or null. It waits no longer where p_done. Other sessions are tried again once one delivery succeeds.
+create or replace function omicron.settle_wait(p_webhook uuid, p_holder uuid, p_session uuid, p_tx bigint, p_event bigint, p_delivered boolean,
+  p_done boolean, p_error text, p_next_seconds double precision, p_given_up jsonb) returns boolean
+language plpgsql as $$
+begin
+  if not omicron.holds_webhook(p_webhook, p_holder) then
+    return false;
+  end if;
+  insert into omicron.webhook_failures (webhook_id, event_id, attempts, error)
+  select p_webhook, g.event_id, g.attempts, g.error
+    from jsonb_to_recordset(p_given_up) as g(event_id bigint, attempts integer, error text)
+    join omicron.session_events e on e.id = g.event_id -- an event past its retention cannot be replayed
+   order by g.event_id for key share of e
+  on conflict do nothing;
+  if p_done then
+    delete from omicron.webhook_waits where webhook_id = p_webhook and session_id = p_session;
+  else
+    update omicron.webhook_waits
+       set attempts = case when (tx, event_id) = (p_tx, p_event) then attempts else 0 end + case when p_error is null then 0 else 1 end,
+           tx = p_tx, event_id = p_event, error = coalesce(p_error, error),
+           next_at = clock_timestamp() + make_interval(secs => p_next_seconds)
+     where webhook_id = p_webhook and session_id = p_session;
+  end if;
+  if p_delivered then
+    update omicron.webhooks set delivered_at = clock_timestamp() where id = p_webhook;
+    update omicron.webhook_waits set next_at = clock_timestamp()
+     where webhook_id = p_webhook and session_id <> p_session and next_at > clock_timestamp();
+  end if;
+  return true;
+end $$;
+
+-- Events that were given up, those that failed last first: at most p_most after the failure of p_after.
+create or replace function omicron.list_webhook_failures(p_webhook uuid, p_before bigint, p_most integer) returns setof jsonb
+language sql stable as $$
+  select omicron.webhook_event(e, s, w, 0) - 'old'
+         || jsonb_build_object('attempts', f.attempts, 'error', f.error, 'failed_at', f.failed_at, 'replaying', f.replay)
+    from omicron.webhook_failures f
+    join omicron.webhooks w on w.id = f.webhook_id
+    join omicron.session_events e on e.id = f.event_id
+    join omicron.browser_sessions s on s.id = e.session_id
+   where f.webhook_id = p_webhook and (p_before is null or f.event_id < p_before)
+   order by f.event_id desc limit p_most
+$$;
+
+-- Asks for one more attempt of these events, or of all that were given up. Answers how many.
+create or replace function omicron.replay_webhook(p_webhook uuid, p_events bigint[]) returns integer
+language plpgsql as $$
+declare
+  v_count integer;
+begin
+  update omicron.webhook_failures set replay = true
+   where webhook_id = p_webhook and (p_events is null or event_id = any (p_events));
+  get diagnostics v_count = row_count;
+  return v_count;
+end $$;
+
+create or replace function omicron.replayed_events(p_webhook uuid, p_most integer) returns setof jsonb
+language sql stable as $$
+  select omicron.webhook_event(e, s, w, 0)
+    from omicron.webhook_failures f
+    join omicron.webhooks w on w.id = f.webhook_id
+    join omicron.session_events e on e.id = f.event_id
+    join omicron.browser_sessions s on s.id = e.session_id
+   where f.webhook_id = p_webhook and f.replay
+   order by e.tx, e.id limit p_most
+$$;
+
+-- Ends the attempts of a replay: delivered ones leave the list. Those of a session after one that failed ([{event_id, session_id, error}])
+-- are not tried, and stay.
+create or replace function omicron.settle_replay(p_webhook uuid, p_holder uuid, p_delivered bigint[], p_failed jsonb) returns boolean
+language plpgsql as $$
+begin
+  if not omicron.holds_webhook(p_webhook, p_holder) then
+    return false;
+  end if;
+  delete from omicron.webhook_failures where webhook_id = p_webhook and event_id = any (p_delivered);
+  update omicron.webhook_failures f set attempts = f.attempts + 1, error = x.error, failed_at = clock_timestamp()
+    from jsonb_to_recordset(p_failed) as x(event_id bigint, error text)
+   where f.webhook_id = p_webhook and f.event_id = x.event_id;
+  update omicron.webhook_failures f set replay = false
+    from jsonb_to_recordset(p_failed) as x(session_id uuid), omicron.session_events e
+   where f.webhook_id = p_webhook and f.replay and e.id = f.event_id and e.session_id = x.session_id;
+  return true;
+end $$;
+
 -- Files that a release has applied, and the functions that it created.
 insert into omicron.migrations (name, digest, declares) values ('0001_tables.sql', '7e3eb287470429ead5ee527bac89e9dd7c1689c714458c061b3e150258e953e3', NULL);
 insert into omicron.migrations (name, digest, declares) values ('0004_policies.sql', '49889e9072868c1972d6fdf6d8d18855deace37e46f7a0a020211c31740871c4', NULL);
@@ -2408,14 +2721,15 @@ insert into omicron.migrations (name, digest, declares) values ('0030_credential
 insert into omicron.migrations (name, digest, declares) values ('0031_answered_by.sql', '66a17882fcb71d6cda8f1f310c789d9423e24ff9dc991f60121d0300c4a5b31c', NULL);
 insert into omicron.migrations (name, digest, declares) values ('0032_usage.sql', 'bde4018bf17e1c9fe922f3415c3b7a46f73485f2ac5199d1512dc1ae444c950a', NULL);
 insert into omicron.migrations (name, digest, declares) values ('0033_yields.sql', 'd73c849bae60eca07c54bceecdfe803ac9128f20126c933d8628f646965eff39', NULL);
+insert into omicron.migrations (name, digest, declares) values ('0034_webhooks.sql', 'c36f2014e6de9f1438c660441a9043511b902182337c189e700bd1e7e654d4c3', NULL);
 insert into omicron.migrations (name, digest, declares) values ('functions/acquire.sql', 'a4f175ffc14c235db67b0de8377abed79689101a8699f1a7bddc71e8b1b34fae', '{"omicron.acquire(text, text, uuid, uuid, integer, integer, jsonb, jsonb, text, text, text, integer, text, integer, integer, boolean, uuid[], boolean)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/artifacts.sql', 'bb40038132f511d3ed62f85e7b2141f767677d93dd10032f8e2d5d92216b6687', '{"omicron.file_due_at(jsonb, text)","omicron.write_artifact(uuid, integer, uuid, text, text, text, bigint, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/claim.sql', 'abae9a020a3c20526105b8fb10c543e314a3d37c703e4d1eb39d7bbbae76f397', '{"omicron.may_start(omicron.browser_sessions, integer)","omicron.beat_claim(uuid, integer, uuid, integer, integer)","omicron.begin_assignment(uuid, integer, uuid)","omicron.fail_claim(uuid, integer, uuid, text, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/close-lease.sql', 'e7335ebf38affd08475d2ce5e8606c69e9141c1d33fa312524845daa35c010cd', '{"omicron.drain_runner(uuid, text)","omicron.close_lease(omicron.browser_sessions, text, text, text)",omicron.expire_lease(omicron.browser_sessions)}');
 insert into omicron.migrations (name, digest, declares) values ('functions/egress-leases.sql', '92a9d450ee879816a16347b8ed82d844ac8eb9e6ad94e007e44c9048107f1962', '{omicron.live_leases(uuid[]),omicron.awaited_uploads(uuid[])}');
 insert into omicron.migrations (name, digest, declares) values ('functions/end-lease.sql', '1f614ad0f1b1ca5c7cb9cdf12e58e70c02e2e277220540cbad90f6209a05e2e2', '{"omicron.end_lease(uuid, text, integer, text)","omicron.archive(uuid, text)",omicron.end_all(text)}');
-insert into omicron.migrations (name, digest, declares) values ('functions/erase-user.sql', '74805e3c9ea779cb68c79eb17a5edffdf3cacc006777e781a9bc5c54510f564f', '{omicron.begin_erasure(text),"omicron.finish_erasure(text, text)","omicron.count_erased(text, jsonb)","omicron.erase_rows(text, integer)"}');
-insert into omicron.migrations (name, digest, declares) values ('functions/event-stream.sql', 'c3e8ca06e25baf3ba8e6eefbfbe63b6aa0f5212eac29d2289b3f654e09c63c76', '{omicron.event_tx(),omicron.event_horizon(),omicron.resume_event_clock(),"omicron.events_after(bigint, bigint, text, uuid, text[], integer)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/erase-user.sql', 'cdce99d095255236230bf91eec07985e552d9c7f6acf5aa5767ee59b267f6d2a', '{omicron.begin_erasure(text),"omicron.finish_erasure(text, text)","omicron.count_erased(text, jsonb)","omicron.erase_rows(text, integer)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/event-stream.sql', '014cd5698fe5b5d6f145e227b703e3799ece99bba2a6a265e02b911450b2f3b4', '{omicron.event_tx(),omicron.event_horizon(),omicron.resume_event_clock(),"omicron.events_after(bigint, bigint, text, uuid, text[], integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/expire.sql', 'af1015304dc8c5d7a01b9df4215eb3543cdb02a3e8407a7b458296a124fab88e', '{omicron.expire_leases(integer),"omicron.fail_stuck_starts(integer, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/guards.sql', '27a83a76f33f9b344e9d76f32a7bb9cf94482675ad58870b03af67ba292cc900', '{omicron.guard_session(),omicron.guard_runner()}');
 insert into omicron.migrations (name, digest, declares) values ('functions/hibernate.sql', '1ae39493ce599a1063e77237be16a729db515b97fdbc33869536251930cd0dc0', '{omicron.expires_soon(omicron.browser_sessions),"omicron.expiring_leases(text, integer)","omicron.hibernation_refusal(omicron.browser_sessions, omicron.runners, integer, integer)","omicron.begin_hibernation(uuid, integer, uuid, integer)","omicron.hibernate(uuid, integer, uuid, integer, integer, text, uuid, integer, text, text, bigint, integer)"}');
@@ -2436,4 +2750,5 @@ insert into omicron.migrations (name, digest, declares) values ('functions/talli
 insert into omicron.migrations (name, digest, declares) values ('functions/timeline.sql', 'f7d5511f545ab43fc815c78b6d7fd3ffe7da6324dcfc4c6b3e4360ee115f3071', '{"omicron.write_event(uuid, integer, text, jsonb)","omicron.held_lease(uuid, integer, uuid)","omicron.write_events(uuid, integer, uuid, jsonb)",omicron.write_denials(jsonb)}');
 insert into omicron.migrations (name, digest, declares) values ('functions/user-actions.sql', '9e3074bb4efe76d07e3a7e5130aa6f471196fbfe929d016492bea1d244226d59', '{"omicron.ask_user(uuid, integer, uuid, uuid, text, integer, jsonb)","omicron.user_action(uuid, uuid)","omicron.answer_user_action(uuid, uuid, text, text, jsonb)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/vault.sql', '1f624e7bfa7f06f6241e60d7a4a6e6835bf370408797b3a38f74c0b3717453d8 t', '{}');
+insert into omicron.migrations (name, digest, declares) values ('functions/webhooks.sql', '5effad47a31704c8ed94a0cf2a27ebc956d024cf91c3645b489239e46b8cf377', '{omicron.webhook_view(omicron.webhooks),omicron.list_webhooks(uuid),"omicron.add_webhook(uuid, text, text, text[], text, text, integer)","omicron.pause_webhook(uuid, boolean)","omicron.rotate_webhook_secret(uuid, text, double precision)",omicron.webhook_secrets(omicron.webhooks),omicron.webhook_target(uuid),omicron.free_webhooks(),"omicron.hold_webhook(uuid, uuid, boolean, double precision)","omicron.release_webhook(uuid, uuid)","omicron.holds_webhook(uuid, uuid)",omicron.waiting_sessions(uuid),"omicron.advance_webhook(uuid, uuid, bigint, bigint, boolean, jsonb, double precision)","omicron.webhook_event(omicron.session_events, omicron.browser_sessions, omicron.webhooks, double precision)","omicron.due_waits(uuid, integer, integer, double precision)","omicron.settle_wait(uuid, uuid, uuid, bigint, bigint, boolean, boolean, text, double precision, jsonb)","omicron.list_webhook_failures(uuid, bigint, integer)","omicron.replay_webhook(uuid, bigint[])","omicron.replayed_events(uuid, integer)","omicron.settle_replay(uuid, uuid, bigint[], jsonb)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/work.sql', '67c60c63ea22d026eb6beb4f112cb19f1d63c94e79ec435133e145b7d4e3acab', '{"omicron.take_work(text, text, integer, integer)",omicron.launch_over(uuid),"omicron.runner_up(uuid, uuid, text)"}');

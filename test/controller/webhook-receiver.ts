@@ -1,0 +1,67 @@
+import { createHmac } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import type { StreamedEvent } from '../../contract/event-stream.ts';
+import type { TestCertificate } from '../site/certificate.ts';
+
+export interface Received {
+  readonly id: string;
+  readonly timestamp: string;
+  readonly signature: string;
+  readonly text: string;
+  readonly type: string;
+  readonly event: StreamedEvent;
+  readonly path: string;
+}
+
+/** An endpoint of a webhook: it keeps what it was sent, and answers as a test says. */
+export async function webhookReceiver(certificate?: TestCertificate) {
+  const received: Received[] = [];
+  const answer: { with: (received: Received) => number | Promise<number> } = { with: () => 204 };
+  const handle = async (request: IncomingMessage, response: ServerResponse) => {
+    const parts: Buffer[] = [];
+    for await (const part of request) parts.push(part);
+    const text = Buffer.concat(parts).toString();
+    const header = (name: string) => String(request.headers[name]);
+    const { type, data } = JSON.parse(text);
+    const one: Received = {
+      id: header('webhook-id'),
+      timestamp: header('webhook-timestamp'),
+      signature: header('webhook-signature'),
+      text,
+      type,
+      event: data,
+      path: request.url ?? '',
+    };
+    received.push(one);
+    const status = await answer.with(one);
+    response.writeHead(status, { location: 'http://127.0.0.1:1/elsewhere' }).end('taken');
+  };
+  const server = certificate
+    ? createSecureServer({ key: certificate.key, cert: certificate.cert }, handle)
+    : createServer(handle);
+  await new Promise<void>(done => server.listen(0, '127.0.0.1', done));
+  const { port } = server.address() as AddressInfo; // it listens on TCP
+  return {
+    url: `${certificate ? 'https' : 'http'}://127.0.0.1:${port}/hooks?key=1`,
+    port,
+    received,
+    answer,
+    /** The numbers of a test's events, in the order in which they came. */
+    numbers: () => received.map(({ event }) => event.data?.n).filter(n => typeof n === 'number'),
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise(done => server.close(done));
+    },
+  };
+}
+export type Receiver = Awaited<ReturnType<typeof webhookReceiver>>;
+
+/** As a receiver verifies: <https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md#verifying-webhook-authenticity>. */
+export function isSignedBy(secret: string, { id, timestamp, signature, text }: Received): boolean {
+  const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
+  const wanted = createHmac('sha256', key).update(`${id}.${timestamp}.${text}`).digest('base64');
+  const isRecent = Math.abs(Date.now() / 1000 - Number(timestamp)) < 300;
+  return isRecent && signature.split(' ').includes(`v1,${wanted}`);
+}
