@@ -33,7 +33,7 @@ export async function enterText(
 ): Promise<Entered> {
   switch (field.kind) {
     case 'list':
-      return chooseOptions(page, target, field, [text]);
+      return chooseOptions(page, target, field, textsOf(field, text));
     case 'drawn': {
       const element = await pinTarget(page, target);
       return (element && (await chooseDrawn(element, text))) ?? 'chosen';
@@ -49,6 +49,13 @@ export async function enterText(
     case 'other':
       return type(page, target, field, text, slowly);
   }
+}
+
+/** A list of several may be given as one text, `A, C`; what is an option as it stands is one. */
+function textsOf({ isMultiple, options }: Field, text: string): readonly string[] {
+  const parts = text.split(/[,;\n]/).map(each => each.trim());
+  const isChoice = (each: string) => typeof positionOf(each, options) === 'number';
+  return isMultiple && parts.length > 1 && !isChoice(text) && parts.every(isChoice) ? parts : [text];
 }
 
 /** Chooses the options that these texts name. */
@@ -110,6 +117,8 @@ async function type(page: Page, target: Target, field: Field, text: string, slow
   if (closed === 'read-only') return READ_ONLY;
   const value = field.kind === 'formed' ? fieldValue(field.type, text) : text;
   if (value === undefined) return unfit(field, text);
+  const offScale = field.scale && besideScale(field.scale, Number(value));
+  if (offScale !== undefined) return offScale;
   const element = actor(page, target);
   const timeouts = closed === undefined ? ACTION : OPENING;
   if (slowly && field.kind === 'other') {
@@ -147,6 +156,27 @@ const unfit = ({ type }: Field, text: string): Refusal => ({
   why: `The field takes ${formOf(type)}, and ${JSON.stringify(text.slice(0, VALUE_CHARACTERS_MAX))} is none, or may be several.`,
   instead: `Give ${formOf(type)}.`,
 });
+
+/** Why a slider does not take the number; it would go to the nearest one in silence. Undefined: it does. */
+function besideScale(scale: NonNullable<Field['scale']>, wanted: number): Refusal | undefined {
+  const { min, max, base, step } = scale;
+  const stepOf = (value: number, round: (steps: number) => number) => base + round((value - base) / step) * step;
+  const isBetween = wanted >= min && wanted <= max;
+  if (isBetween && (step === 0 || Math.abs(stepOf(wanted, Math.round) - wanted) < step * STEP_SHARE)) return undefined;
+  const bounded = Math.min(max, Math.max(min, wanted));
+  const near = step === 0 ? [bounded] : [stepOf(bounded, Math.floor), stepOf(bounded, Math.ceil)];
+  const offered = [
+    ...new Set(near.filter(each => each >= min && each <= max).map(each => Number(each.toPrecision(12)))),
+  ];
+  return {
+    code: 'field_refused',
+    why: `The slider goes from ${min} to ${max}${step === 0 ? '' : ` in steps of ${step}`}: ${wanted} is not on it.`,
+    instead: `Give ${offered.join(' or ')}.`,
+  };
+}
+
+/** The share of a step that is an error of computing. */
+const STEP_SHARE = 1e-6;
 
 /** Runs in the page. */
 function sendKey(element: object): void {

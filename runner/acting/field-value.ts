@@ -40,12 +40,19 @@ export function fieldValue(type: string, text: string): string | undefined {
       return /^#?[\da-f]{6}$/i.test(wanted) ? `#${wanted.replace('#', '').toLowerCase()}` : undefined;
     case 'number':
     case 'range':
-      return /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(wanted)
-        ? wanted.replace(/^\+/, '').replace(/\.$/, '')
-        : undefined;
+      return numberOf(wanted);
     default:
       return text;
   }
+}
+
+/** A comma alone may stand before thousands or before a fraction; with a point behind it, before thousands. */
+function numberOf(text: string): string | undefined {
+  const plain = /^[+-]?\d{1,3}(?:,\d{3})+\.\d+$|^[+-]?\d{1,3}(?:,\d{3}){2,}$/.test(text)
+    ? text.replaceAll(',', '')
+    : text;
+  const isNumber = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(plain);
+  return isNumber ? plain.replace(/^\+/, '').replace(/\.$/, '') : undefined;
 }
 
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];

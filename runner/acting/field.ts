@@ -21,6 +21,8 @@ const fieldSchema = z.object({
   /** The value and the labels of a checkbox or a radio button. */
   names: z.array(z.string()),
   options: z.array(z.object({ text: z.string(), value: z.string(), isDisabled: z.boolean() })),
+  /** The numbers that a slider takes, counted from `base`; step 0: any between its bounds. */
+  scale: z.object({ min: z.number(), max: z.number(), base: z.number(), step: z.number() }).optional(),
 });
 
 /** A field as an agent can fill it: the element that was named, or the one that it labels. */
@@ -77,6 +79,19 @@ function readFields(named: object): unknown {
   const [first] = elements;
   return { count: elements.length, ...(first && { first: readField(first) }) };
 
+  /** https://html.spec.whatwg.org/multipage/input.html#range-state-(type=range) */
+  function scaleOf(slider: Part): unknown {
+    const number = (name: string, otherwise: number) => {
+      const given = slider.getAttribute(name)?.trim() ?? '';
+      return given === '' || !Number.isFinite(Number(given)) ? otherwise : Number(given);
+    };
+    const isAny = slider.getAttribute('step')?.trim().toLowerCase() === 'any';
+    const step = number('step', 1);
+    const min = number('min', 0);
+    const max = Math.max(min, number('max', 100));
+    return { min, max, base: number('min', number('value', 0)), step: isAny ? 0 : step > 0 ? step : 1 };
+  }
+
   function readField(element: Part): unknown {
     const isOwn = element.matches('a, button, input, select, textarea, [role], [contenteditable]');
     const field = isOwn ? element : (element.closest('label')?.control ?? element);
@@ -115,7 +130,8 @@ function readFields(named: object): unknown {
     }
     if (['checkbox', 'radio'].includes(type)) return { ...facts, kind: type, names: namesOf(field) };
     if (type === 'file') return { ...facts, kind: 'file' };
-    if (/^(?:date|time|datetime-local|month|week|number|range|color)$/.test(type)) return { ...facts, kind: 'formed' };
+    if (type === 'range') return { ...facts, kind: 'formed', scale: scaleOf(field) };
+    if (/^(?:date|time|datetime-local|month|week|number|color)$/.test(type)) return { ...facts, kind: 'formed' };
     if (['input', 'textarea'].includes(field.localName)) return facts;
     if (/^(?:checkbox|switch|menuitemcheckbox)$/.test(role))
       return { ...facts, kind: 'checkbox', names: namesOf(field) };

@@ -16,6 +16,6 @@ export async function choosesAnew(page: Page, { target, texts }: Choice, before:
 }
 
 /** Texts that switch a checkbox or a radio button on, or off, whatever its label is. */
-export const ON = /^(?:true|on|yes|checked|selected|1)$/i;
-export const OFF = /^(?:false|off|no|unchecked|unselected|0|)$/i;
+export const ON = /^(?:true|on|yes|checked|selected|enabled|ticked|1)$/i;
+export const OFF = /^(?:false|off|no|unchecked|unselected|disabled|unticked|0|)$/i;
 const SWITCH = new RegExp(`${ON.source}|${OFF.source}`, 'i');

@@ -58,7 +58,9 @@ const KEYS = new Map([
 /** The key in Playwright's spelling, its modifiers before it; undefined: no key has this name. */
 export function findKey(text: string): string | undefined {
   const named = /^(?:<(.+)>|\{(.+)\}|\[(.+)\]|keys?\.(.+))$/is.exec(text)?.slice(1).find(Boolean) ?? text;
-  return combination(named, '+') ?? combination(named, '-');
+  // As a Mac's menus write them: ⇧⌘K.
+  const apart = named.replace(/([⌃⌘⌥⇧])(?=[^+\s-])/g, '$1+');
+  return combination(apart, '+') ?? combination(apart, '-');
 }
 
 function combination(text: string, separator: '+' | '-'): string | undefined {

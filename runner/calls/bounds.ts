@@ -5,11 +5,11 @@ import type { Page } from 'playwright-core';
 import { actionTimeout, type ToolCode } from '../../contract/tool-codes.ts';
 import { CODE_META, refusalResult } from '../../contract/tool-failure.ts';
 import type { RunnerBrowser } from '../browser/browser.ts';
-import { describeDialog, type OpenDialog } from '../browser/dialogs.ts';
+import { describeDialog, nameDialog, type OpenDialog } from '../browser/dialogs.ts';
 import type { PageGuard } from '../browser/page-guard.ts';
 import { errorLines } from '../browser/page-text.ts';
 import { recoverPages } from '../browser/recover-page.ts';
-import { isOfScript, obstacleIn, refusalIn } from '../results/failure-signs.ts';
+import { isOfScript, obstacleIn, refusalIn, wordsOfScript } from '../results/failure-signs.ts';
 import { failure, failureResult, textOf, timeoutResult } from '../results/result.ts';
 
 export const CANCELLED = refusalResult({
@@ -31,7 +31,6 @@ export const untilAborted = (signal: AbortSignal): Promise<undefined> =>
 
 const DIALOG_OPEN = {
   code: 'dialog_open',
-  why: 'A dialog is open on the page.',
   instead: 'Answer it with browser_handle_dialog.',
 } as const;
 
@@ -39,7 +38,7 @@ const DIALOG_OPEN = {
 export const dialogOpen = (held: OpenDialog, page: Page): CallToolResult =>
   refusalResult(
     held.page === page
-      ? DIALOG_OPEN
+      ? { ...DIALOG_OPEN, why: `The ${nameDialog(held)} is open on the page.` }
       : { ...DIALOG_OPEN, why: `This tab waits for a dialog. ${describeDialog(held, page.context().pages())}` },
   );
 
@@ -65,7 +64,8 @@ export function callBounds(browser: RunnerBrowser, guard: PageGuard, isGuarding:
     const timeout = isOfScript(text) ? null : /Timeout (\d+)ms exceeded/.exec(text);
     if (timeout === null) {
       const refusal = text.startsWith('{') ? undefined : refusalIn(text);
-      return refusal === undefined ? withCode(result) : refusalResult(refusal);
+      if (refusal !== undefined) return refusalResult(refusal);
+      return withCode(isOfScript(text) ? failure(wordsOfScript(text)) : result);
     }
     const seconds = Number(timeout[1]) / 1_000;
     const obstacle = obstacleIn(text);

@@ -50,7 +50,8 @@ export function browserCall(parts: BrowserParts, call: PlaywrightCall): BrowserC
     if (typeof form.settles === 'string') return asked();
     const page = await parts.current();
     const held = await guard.dialogs.holding(page);
-    if (held !== undefined && held.page !== page) return dialogOpen(held, page);
+    // One of another tab is answered without Playwright MCP, which knows those of the current one.
+    if (held !== undefined && (held.page !== page || tool.name !== ANSWERS_DIALOGS)) return dialogOpen(held, page);
     return settleAction(settler, form, page, asked, false);
   }
 
@@ -122,6 +123,8 @@ export function browserCall(parts: BrowserParts, call: PlaywrightCall): BrowserC
     tabs: { isFull: guard.isFull, closeAll: () => closeTabs(parts.context, guard, tool) },
   };
 }
+
+const ANSWERS_DIALOGS = 'browser_handle_dialog';
 
 const STILL_LOADING = 'The page is still loading: what is shown is what has come so far.';
 const BROKE_OFF = 'The document of the page broke off on its way: what is shown is what has come of it.';

@@ -137,7 +137,7 @@ const SIGNS: readonly Sign[] = [
 const OBSTACLES: readonly (readonly [...Sign, 'lasts'?])[] = [
   [/^ *- navigating to "/gm, failed('The site did not begin to answer.', 'Check the address, or try again later.')],
   [
-    /^ *- <html\b.*> (?:from .+ )?intercepts pointer events$/gm,
+    /^ *- <(?:html|body)\b.*> (?:from .+ )?intercepts pointer events$/gm,
     failed(
       'The element takes no clicks now: the page has switched off the part that it is in, or shows a dialog before it.',
       'Answer or close the dialog of the page first.',
@@ -202,6 +202,9 @@ const OF_SCRIPT =
 
 /** Whether a script's error says it, and not Playwright. */
 export const isOfScript = (failure: string): boolean => OF_SCRIPT.test(failure);
+
+/** The same in the words of the script, which is what failed. */
+export const wordsOfScript = (failure: string): string => failure.replace(OF_SCRIPT, 'The script failed: ');
 
 /** Signs stand at the beginning. In a longer text, which a page may have worded, they would be looked for over minutes. */
 const LOOKED_AT_CHARACTERS = 10_000;

@@ -354,7 +354,7 @@ test('an error of a page is not taken for a failure of the product', async () =>
     'net::ERR_CERT_AUTHORITY_INVALID',
   ]) {
     const failed = await call('browser_evaluate', { function: `() => { throw new Error('${words}') }` });
-    expect(failed).toContain('page.evaluate: Error: ');
+    expect(failed).toContain('The script failed: Error: ');
     expect(failed).not.toMatch(/is covered by|within \d+ s|went to another|certificate/);
   }
 });

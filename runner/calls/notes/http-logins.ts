@@ -11,6 +11,7 @@ export interface HttpLogins {
 
 const UNAUTHORIZED = 401;
 const REALM_CHARACTERS_MAX = 200;
+const ASKED_MAX = 5;
 
 /** `namesFor`: the names of the stored username and password that may be used at an address; undefined: none may. */
 export function httpLogins(
@@ -19,14 +20,21 @@ export function httpLogins(
 ): HttpLogins {
   let asked = new Map<string, string>();
   context.on('response', response => {
-    if (response.status() !== UNAUTHORIZED || !isDocument(response)) return;
+    if (response.status() !== UNAUTHORIZED || !response.request().isNavigationRequest()) return;
     const challenge = response.headers()['www-authenticate'];
-    if (challenge !== undefined) asked.set(new URL(response.url()).origin, noteOn(response.url(), challenge));
+    if (challenge === undefined || asked.size === ASKED_MAX) return;
+    asked.set(new URL(response.url()).origin, noteOn(response.url(), challenge, !isDocument(response)));
   });
 
-  function noteOn(url: string, challenge: string): string {
-    const [scheme = ''] = challenge.split(/[\s,]/, 1);
-    const realm = /realm="((?:[^"\\]|\\.)*)"/i.exec(challenge)?.[1]?.slice(0, REALM_CHARACTERS_MAX);
+  function noteOn(url: string, challenge: string, isFrame: boolean): string {
+    // A site may offer several; a person can answer these.
+    const offered = /(?:^|[,\n])\s*(?:Basic|Digest|NTLM|Negotiate)\b.*/is.exec(challenge)?.[0] ?? '';
+    const own = (offered === '' ? challenge : offered).replace(/^[\s,]+/, '');
+    const [scheme = ''] = own.split(/[\s,]/, 1);
+    const realm = /realm="((?:[^"\\]|\\.)*)"/i.exec(own)?.[1]?.slice(0, REALM_CHARACTERS_MAX);
+    const by = `by HTTP (${quotedText(scheme)}${realm === undefined ? '' : `, realm "${quotedText(realm)}"`})`;
+    if (offered === '')
+      return `The site asks for authorization ${by}, which is no username and password: no address and no stored credential opens it.`;
     const { protocol, host, pathname } = new URL(url);
     const names = namesFor(url);
     const address = `${protocol}//${names?.join(':') ?? 'NAME:PASSWORD'}@${shownAddress(`${host}${pathname}`)}`;
@@ -34,7 +42,7 @@ export function httpLogins(
       names === undefined
         ? `An address with both opens it (${address}); for a stored credential, ask the person with browser_request_user_action.`
         : `Its stored credential opens it by its names: browser_navigate to ${address}.`;
-    return `The site asks for a username and a password by HTTP (${quotedText(scheme)}${realm === undefined ? '' : `, realm "${quotedText(realm)}"`}), outside of the page. ${how}`;
+    return `${isFrame ? 'A frame of the page' : 'The site'} asks for a username and a password ${by}, outside of the page. ${how}`;
   }
 
   return {
@@ -47,8 +55,6 @@ export function httpLogins(
 }
 
 function isDocument(response: Response): boolean {
-  const request = response.request();
-  if (!request.isNavigationRequest()) return false;
-  const frame = frameOf(request);
+  const frame = frameOf(response.request());
   return frame === undefined || frame === frame.page().mainFrame();
 }

@@ -32,6 +32,7 @@ export default defineCase({
     evaluates('() => function named() {}', /Result\n<function named>/),
     evaluates('return element.localName', /Result\n"button"/, 'button'),
     evaluates('element => element.textContent', /Result\n"B"/, 'button'),
+    evaluates('() => document.nope.x', /The script failed: TypeError: Cannot read properties of undefined/),
     evaluates('() => {', /invalid_arguments.*does not parse.*\(\) => document\.title/),
   ],
 });

@@ -38,6 +38,8 @@ test.each([
   ['week', '2026-W54', undefined],
   ['number', ' 3.50 ', '3.50'],
   ['number', '1,5', undefined],
+  ['number', '1,234', undefined],
+  ['number', '-1,234,567.25', '-1234567.25'],
   ['number', 'three', undefined],
   ['range', '40', '40'],
   ['color', 'FF8800', '#ff8800'],
