@@ -4467,6 +4467,215 @@ function Ways({ url }) {
 		] })
 	] });
 }
+// console/web/pages/webhooks.tsx
+/** Endpoints that events are sent to: how far each has come, and what it did not take. For admins. */
+function WebhooksPage() {
+	const webhooks = usePolled("webhooks", 5e3, async (signal) => {
+		return (await callConsole("GET", "/webhooks", void 0, signal)).webhooks;
+	});
+	const [done, setDone] = d();
+	const [failure, setFailure] = d();
+	const act = (work) => async () => {
+		setDone(void 0);
+		setFailure(void 0);
+		try {
+			setDone(await work());
+		} catch (error) {
+			setFailure(messageOf(error));
+		}
+		webhooks.refresh();
+	};
+	return /* @__PURE__ */ a($, { children: [
+		/* @__PURE__ */ a("h1", { children: "Webhooks" }),
+		/* @__PURE__ */ a(Failure, { text: failure ?? webhooks.error }),
+		/* @__PURE__ */ a(Success, { text: done }),
+		webhooks.value === void 0 && webhooks.error === void 0 && /* @__PURE__ */ a(Loading, { what: "webhooks" }),
+		webhooks.value?.length === 0 && /* @__PURE__ */ a(Empty, {
+			title: "No webhooks yet",
+			children: /* @__PURE__ */ a("p", { children: "Add an address below: events of sessions are sent there as they come, signed, and again until they are taken." })
+		}),
+		/* @__PURE__ */ a("ul", {
+			class: "rows",
+			children: webhooks.value?.map((webhook) => /* @__PURE__ */ a("li", { children: /* @__PURE__ */ a(WebhookRow, {
+				webhook,
+				act
+			}) }, webhook.id))
+		}),
+		/* @__PURE__ */ a(NewWebhook, { onAdded: webhooks.refresh })
+	] });
+}
+function WebhookRow({ webhook, act }) {
+	const { id, url, kinds, user_id, description, paused_at, failed } = webhook;
+	const [isOpen, setOpen] = d(false);
+	const host = new URL(url).host;
+	return /* @__PURE__ */ a($, { children: [
+		/* @__PURE__ */ a("strong", { children: url }),
+		" ",
+		/* @__PURE__ */ a("span", {
+			class: "muted",
+			children: description
+		}),
+		/* @__PURE__ */ a("div", { children: [
+			(kinds ?? ["all kinds"]).join(", "),
+			" ",
+			user_id !== null && `of ${user_id}`
+		] }),
+		/* @__PURE__ */ a("div", {
+			class: "muted",
+			children: stateOf(webhook, Date.now())
+		}),
+		/* @__PURE__ */ a("p", {
+			class: "actions",
+			children: [
+				/* @__PURE__ */ a("button", {
+					type: "button",
+					class: "quiet",
+					onClick: act(async () => {
+						const { delivered, error, duration_ms } = await callConsole("POST", encodePath`/webhooks/${id}/test`);
+						if (!delivered) throw new Error(`${host} did not take the test: ${error}.`);
+						return `${host} took the test in ${duration_ms} ms.`;
+					}),
+					children: "Test"
+				}),
+				/* @__PURE__ */ a("button", {
+					type: "button",
+					class: "quiet",
+					onClick: act(async () => {
+						await callConsole("POST", encodePath`/webhooks/${id}/${paused_at === null ? "pause" : "resume"}`);
+						return paused_at === null ? `${host} is paused.` : `${host} goes on.`;
+					}),
+					children: paused_at === null ? "Pause" : "Resume"
+				}),
+				failed > 0 && /* @__PURE__ */ a("button", {
+					type: "button",
+					class: "quiet",
+					"aria-expanded": isOpen,
+					onClick: () => setOpen(!isOpen),
+					children: [
+						"Undelivered (",
+						failed,
+						")"
+					]
+				}),
+				/* @__PURE__ */ a(Confirm, {
+					label: `Delete ${host}`,
+					question: "Events are no longer sent there, and its list of undelivered ones goes. Delete it?",
+					onConfirm: act(async () => {
+						await callConsole("DELETE", encodePath`/webhooks/${id}`);
+						return `${host} is deleted.`;
+					})
+				})
+			]
+		}),
+		isOpen && failed > 0 && /* @__PURE__ */ a(Undelivered, {
+			id,
+			act
+		})
+	] });
+}
+function stateOf({ paused_at, waiting_sessions, last_error, delivered_at }, nowMs) {
+	const delivered = delivered_at === null ? "Nothing was delivered yet" : `Delivered ${formatRelative(delivered_at, nowMs)}`;
+	if (paused_at !== null) return `Paused ${formatRelative(paused_at, nowMs)}. ${delivered}.`;
+	if (waiting_sessions === 0) return `${delivered}.`;
+	return `${delivered}. Events of ${waiting_sessions} ${waiting_sessions === 1 ? "session" : "sessions"} wait: ${last_error}.`;
+}
+function Undelivered({ id, act }) {
+	const page = usePolled(`failures ${id}`, 5e3, (signal) => callConsole("GET", encodePath`/webhooks/${id}/failures`, void 0, signal));
+	if (!page.value) return page.error ? /* @__PURE__ */ a(Failure, { text: page.error }) : /* @__PURE__ */ a(Loading, { what: "events" });
+	return /* @__PURE__ */ a($, { children: [/* @__PURE__ */ a("table", { children: [
+		/* @__PURE__ */ a("caption", { children: ["Events that were not delivered within a day", page.value.next_cursor !== null && ", the newest ones"] }),
+		/* @__PURE__ */ a("thead", { children: /* @__PURE__ */ a("tr", { children: [
+			/* @__PURE__ */ a("th", {
+				scope: "col",
+				children: "Event"
+			}),
+			/* @__PURE__ */ a("th", {
+				scope: "col",
+				children: "Time"
+			}),
+			/* @__PURE__ */ a("th", {
+				scope: "col",
+				children: "Why"
+			})
+		] }) }),
+		/* @__PURE__ */ a("tbody", { children: page.value.failures.map(({ id: event, session_id, kind, at, error, attempts, replaying }) => /* @__PURE__ */ a("tr", { children: [
+			/* @__PURE__ */ a("th", {
+				scope: "row",
+				children: /* @__PURE__ */ a("a", {
+					href: `/sessions/${session_id}`,
+					children: kind
+				})
+			}),
+			/* @__PURE__ */ a("td", { children: dayAndTime(at) }),
+			/* @__PURE__ */ a("td", { children: replaying ? "is sent again" : `${error}, ${attempts} ${attempts === 1 ? "attempt" : "attempts"}` })
+		] }, event)) })
+	] }), /* @__PURE__ */ a("p", { children: /* @__PURE__ */ a("button", {
+		type: "button",
+		onClick: act(async () => {
+			const { replayed } = await callConsole("POST", encodePath`/webhooks/${id}/replay`, {});
+			return `${replayed} ${replayed === 1 ? "event is" : "events are"} sent again.`;
+		}),
+		children: "Send all again"
+	}) })] });
+}
+function NewWebhook({ onAdded }) {
+	const { answer, failure, isRunning, onSubmit } = useSubmission(async (fields) => {
+		const kinds = typedIn(fields, "kinds").split(/[\s,]+/).filter((kind) => kind !== "");
+		const added = await callConsole("POST", "/webhooks", {
+			url: typedIn(fields, "url"),
+			kinds: kinds.length === 0 ? null : kinds,
+			user_id: typedIn(fields, "user") || null,
+			description: typedIn(fields, "description")
+		});
+		onAdded();
+		return added;
+	});
+	return /* @__PURE__ */ a("form", {
+		class: "form",
+		"aria-label": "New webhook",
+		onSubmit,
+		children: [
+			/* @__PURE__ */ a("h2", { children: "New webhook" }),
+			/* @__PURE__ */ a("label", { children: ["Address", /* @__PURE__ */ a("input", {
+				name: "url",
+				type: "url",
+				required: true,
+				maxLength: 2e3,
+				placeholder: "https://example.com/hooks",
+				autocomplete: "off"
+			})] }),
+			/* @__PURE__ */ a("label", { children: ["Kinds of events (empty: all)", /* @__PURE__ */ a("input", {
+				name: "kinds",
+				placeholder: "session.ended session.error",
+				autocomplete: "off"
+			})] }),
+			/* @__PURE__ */ a("label", { children: ["User (empty: all)", /* @__PURE__ */ a("input", {
+				name: "user",
+				maxLength: 256,
+				autocomplete: "off"
+			})] }),
+			/* @__PURE__ */ a("label", { children: ["Description", /* @__PURE__ */ a("input", {
+				name: "description",
+				maxLength: 200,
+				autocomplete: "off"
+			})] }),
+			/* @__PURE__ */ a(Failure, { text: failure }),
+			answer !== void 0 && /* @__PURE__ */ a("div", {
+				class: "notice success",
+				role: "status",
+				children: ["Its secret, which is shown this once: ", /* @__PURE__ */ a("code", { children: answer.secret })]
+			}),
+			/* @__PURE__ */ a("p", {
+				class: "actions",
+				children: /* @__PURE__ */ a("button", {
+					type: "submit",
+					disabled: isRunning,
+					children: "Add"
+				})
+			})
+		]
+	});
+}
 // console/web/app.tsx
 var REQUESTS_MS = 1e3;
 /** The page of an address, its title, and the entry of the menu that it belongs to. */
@@ -4506,6 +4715,11 @@ function pageOf(url, requests) {
 			title: "Policies",
 			entry: "/policies",
 			page: /* @__PURE__ */ a(PoliciesPage, { url })
+		};
+		case "/webhooks": return {
+			title: "Webhooks",
+			entry: "/webhooks",
+			page: /* @__PURE__ */ a(WebhooksPage, {})
 		};
 		default: return {
 			title: "Sessions",
@@ -4584,7 +4798,8 @@ function SignedIn({ url }) {
 						item("/requests", "Requests", waiting),
 						item("/credentials", "Credentials"),
 						item("/profiles", "Profiles"),
-						me && mayAs(me.role, "admin") && item("/policies", "Policies")
+						me && mayAs(me.role, "admin") && item("/policies", "Policies"),
+						me && mayAs(me.role, "admin") && item("/webhooks", "Webhooks")
 					] })
 				}),
 				/* @__PURE__ */ a("span", {

@@ -41,6 +41,7 @@ export const PAGES = [
   '/requests',
   '/credentials',
   '/policies',
+  '/webhooks',
   '/profiles',
 ] as const;
 

@@ -30,6 +30,18 @@ const ROUTES = [
   ['DELETE', '/users/:user_id/profiles/:name'],
 ] as const;
 
+/** Webhooks are the deployment's: they say where events of all users go. */
+const WEBHOOKS = [
+  ['GET', '/webhooks'],
+  ['POST', '/webhooks'],
+  ['POST', '/webhooks/:webhook_id/test'],
+  ['POST', '/webhooks/:webhook_id/pause'],
+  ['POST', '/webhooks/:webhook_id/resume'],
+  ['GET', '/webhooks/:webhook_id/failures'],
+  ['POST', '/webhooks/:webhook_id/replay'],
+  ['DELETE', '/webhooks/:webhook_id'],
+] as const;
+
 /** Admins decide what agents may do; the people under a policy may read it. */
 const POLICIES = ['/policy', '/users/:user_id/policy', '/browser-sessions/:session_id/policy'] as const;
 
@@ -68,6 +80,7 @@ export function controllerRoutes(app: FastifyInstance, controller: ControllerAcc
         pass(`/internal${fillRoute(path, request.params as Record<string, string>)}`, request, reply), // all of them are text
     });
   for (const [method, path] of ROUTES) route(method, path);
+  for (const [method, path] of WEBHOOKS) route(method, path, { role: 'admin' });
   for (const path of POLICIES) {
     route('GET', path);
     for (const method of ['PUT', 'DELETE'] as const) route(method, path, { role: 'admin' });

@@ -15,6 +15,7 @@ import { RequestsPage } from './pages/requests.tsx';
 import { SessionDetail } from './pages/session.tsx';
 import { SessionsPage } from './pages/sessions.tsx';
 import { SignInPage } from './pages/sign-in.tsx';
+import { WebhooksPage } from './pages/webhooks.tsx';
 import { type Polled, usePolled } from './use-polled.ts';
 
 type Requests = Polled<PendingUserActionList['user_actions']>;
@@ -36,6 +37,8 @@ function pageOf(url: URL, requests: Requests): { title: string; entry: string; p
       return { title: 'Profiles', entry: '/profiles', page: <ProfilesPage url={url} /> };
     case '/policies':
       return { title: 'Policies', entry: '/policies', page: <PoliciesPage url={url} /> };
+    case '/webhooks':
+      return { title: 'Webhooks', entry: '/webhooks', page: <WebhooksPage /> };
     default:
       return { title: 'Sessions', entry: '/', page: <SessionsPage url={url} /> };
   }
@@ -109,6 +112,7 @@ function SignedIn({ url }: { url: URL }) {
             {item('/credentials', 'Credentials')}
             {item('/profiles', 'Profiles')}
             {me && mayAs(me.role, 'admin') && item('/policies', 'Policies')}
+            {me && mayAs(me.role, 'admin') && item('/webhooks', 'Webhooks')}
           </ul>
         </nav>
         <span class="who muted" title={me?.role}>

@@ -188,7 +188,7 @@ describe('an OpenID Connect provider', () => {
     expect(await ask('/users/ada/credentials/shop', 'PUT', { username: 'a', password: 'b' })).toBe(403);
   });
 
-  it("an operator has their own sessions and credentials; another user's do not exist, and policies are not theirs", async () => {
+  it("an operator has their own sessions and credentials; another user's do not exist, and policies and webhooks are not theirs", async () => {
     await signIn('grace', 'omicron-operator');
     await page.getByText('No sessions yet').waitFor();
     expect(await ask(`/browser-sessions/${lease.sessionId}`)).toBe(404);
@@ -196,6 +196,8 @@ describe('an OpenID Connect provider', () => {
     expect(await ask('/users/ada/credentials')).toBe(403);
     expect(await ask('/users/ada/credentials/shop/test', 'POST', { url: 'https://shop.example' })).toBe(403);
     expect(await ask('/users/grace/policy', 'DELETE')).toBe(403);
+    expect(await ask('/webhooks')).toBe(403);
+    expect(await ask('/webhooks', 'POST', { url: 'https://mallory.example' })).toBe(403);
     expect(await ask('/users/grace/credentials/shop.example', 'PUT', { username: 'a', password: 'b' })).toBe(204);
     await page.getByRole('link', { name: 'Credentials' }).click();
     await page.getByText('SHOP_EXAMPLE_PASSWORD').waitFor(); // without a choice of the user

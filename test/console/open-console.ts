@@ -24,7 +24,10 @@ export async function openConsole({ embedOrigins = [] as readonly string[] } = {
   await using started = new AsyncDisposableStack();
   const { site, stack, sessions } = started.use(
     await startSiteStack(({ url }) => ({
-      settings: { [ENV.consoleEmbedOrigins]: embedOrigins.join(',') },
+      settings: {
+        [ENV.consoleEmbedOrigins]: embedOrigins.join(','),
+        [ENV.webhookAllowedCidrs]: '127.0.0.1/32',
+      },
       runnerEnv: { [ENV.insecureLoginOrigins]: url },
     })),
   );
