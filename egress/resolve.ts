@@ -23,13 +23,22 @@ export function dnsResolver(options: { servers: readonly string[] | undefined; t
   const resolver = new Resolver({ timeout: Math.max(50, Math.floor(options.timeoutMs / 2)), tries: 2 });
   if (options.servers) resolver.setServers(options.servers);
 
+  /** By name, the questions without an answer yet: the many requests of a page to one host wait for the same ones. */
+  const pending = new Map<string, readonly Promise<string[]>[]>();
+  function ask(name: string): readonly Promise<string[]>[] {
+    const known = pending.get(name);
+    if (known !== undefined) return known;
+    const asked = [resolver.resolve4(name), resolver.resolve6(name)];
+    pending.set(name, asked);
+    void Promise.allSettled(asked).then(() => pending.delete(name));
+    return asked;
+  }
+
   return {
     async resolve(name, signal) {
       const endsMs = performance.now() + options.timeoutMs;
       const addresses: string[] = [];
-      const asked = [resolver.resolve4(name), resolver.resolve6(name)].map(answer =>
-        answer.then(found => void addresses.push(...found)),
-      );
+      const asked = ask(name).map(answer => answer.then(found => void addresses.push(...found)));
       const answers = Promise.allSettled(asked);
       const first = Promise.any(asked).catch(() => undefined); // of one family, or of none
       if ((await withDeadline(first, options.timeoutMs, signal)) === 'late') return { refused: 'dns_timeout' };

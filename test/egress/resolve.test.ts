@@ -46,3 +46,15 @@ it('ends when it is aborted, without an address', async () => {
   stop.abort();
   expect(await answer).toEqual({ refused: 'dns_timeout' });
 });
+
+it('asks once for a name that many want at a time, and again for one that comes later', async () => {
+  const asked = () => server.queries.get('both.test/A') ?? 0;
+  const before = asked();
+  const answers = await Promise.all(Array.from({ length: 300 }, () => resolve('both.test')));
+  expect(new Set(answers.map(answer => [...(answer as string[])].sort().join()))).toEqual(
+    new Set(['192.0.2.1,192.0.2.2,2001:db8::1']),
+  );
+  expect(asked()).toBe(before + 1);
+  await resolve('both.test');
+  expect(asked()).toBe(before + 2);
+});

@@ -45,7 +45,8 @@ export async function startAttackedLease(
   const server = createServer(serveSite).on('upgrade', acceptSocket).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const site = `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // a TCP server has one
-  const lease = await startLease({ env });
+  // A picture after each call is pending while pages do their worst.
+  const lease = await startLease({ env, keepPages: 'calls' });
   const { controller, runner, client } = lease;
   return {
     ...{ site, controller, runner, client },
