@@ -118,7 +118,7 @@ export async function launchBrowser(options: BrowserOptions): Promise<RunnerBrow
   const limits = options.limits ?? browserLimits(DEFAULT_LIMITS);
   const launcher = browserLauncher(options.executable, options.tempDir, {
     dropRoot: options.sandbox && process.platform === 'linux' && process.getuid?.() === 0, // elsewhere it runs as root too
-    processBytesMax: limits.memoryBytes,
+    rendererBytesMax: limits.memoryBytes,
     storedBytesMax: options.storedBytesMax ?? PROFILE_LIMITS.filesBytesMax,
   });
   const record = recordEnd(launcher.lastLines);

@@ -36,12 +36,12 @@ export const unprivilegedUser = (pid: number): number => 20_000 + (pid % 40_000)
 export interface LaunchRules {
   readonly dropRoot: boolean;
   /**
-   * Memory that one process of the browser may have for its data. The kernel holds it to that between two looks of
-   * the memory watch: an allocation beyond it fails, and the script that asked for it, or its tab, ends. Memory that
-   * Chromium's main process has given back counts on, up to its highest amount so far: 786 MiB of 28 in use, measured.
-   * With less than all processes may have together, a long lease would lose its browser to this limit.
+   * Memory that one renderer may have for its data. The kernel holds it to that between two looks of the memory watch: an allocation
+   * beyond it fails, and the script that asked for it, or its tab, ends. Renderers inherit it from the zygote, the process of Chromium's
+   * from which they are forked. The main process has no such limit, for it ends with an allocation that fails, and the whole browser with
+   * it; memory that it has given back counts on, up to its highest amount so far: 786 MiB of 28 in use, measured.
    */
-  readonly processBytesMax: number;
+  readonly rendererBytesMax: number;
   /**
    * Bytes that all sites together may keep in files, where the browser has a folder for that; a site that asks for more
    * gets QuotaExceededError.
@@ -50,7 +50,7 @@ export interface LaunchRules {
   readonly storedBytesMax: number;
 }
 
-/** Stacks and heaps that are reserved and never used count too: some 270 MiB in an idle browser process. */
+/** Stacks and heaps that are reserved and never used count too. */
 const RESERVED_BYTES = 384 * 1024 * 1024;
 
 /**
@@ -76,8 +76,11 @@ export function browserLauncher(browser: string, tempDir: string, rules: LaunchR
   const pidFile = join(tempDir, BROWSER_PID_FILE);
   for (const folder of [home, downloads]) mkdirSync(folder, { mode: 0o700 });
   const lines = ['#!/bin/sh', 'set -e', `echo $$ > ${quoteArgument(pidFile)}`, `exec 2> ${quoteArgument(pipe)}`];
-  // Not every system has this limit, and a lower one may be in force.
-  lines.push(`ulimit -d ${Math.floor((rules.processBytesMax + RESERVED_BYTES) / 1024)} 2>/dev/null || true`);
+  lines.push(
+    'if limit=$(command -v prlimit); then',
+    `  set -- "--zygote-cmd-prefix=$limit --data=${rules.rendererBytesMax + RESERVED_BYTES}" "$@"`,
+    'fi',
+  );
   lines.push(
     'for argument; do',
     '  shift',

@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { ENV } from '../../contract/names.ts';
+import { readProcessTree } from '../../process/process-tree.ts';
 import { eventually } from '../eventually.ts';
 import { type AttackedLease, startAttackedLease } from './attacked-lease.ts';
 import { callText } from './start.ts';
@@ -29,6 +31,18 @@ test('a very long address is shown by its origin, a very long title not at all, 
   const told = await callText(lease.client, 'browser_tabs', { action: 'list' });
   expect(told).toContain('… (a title of more than 1000 characters)');
   expect(told).not.toContain('was closed');
+});
+
+test('renderers are held to a limit by the kernel, and the browser itself is not, which would end with it', async () => {
+  await using lease = await startLease();
+  await callText(lease.client, 'browser_navigate', { url: lease.site });
+  const pid = lease.runner.browserPid();
+  const limitOf = (process: number) =>
+    /^Max data size\s+(\S+)/m.exec(readFileSync(`/proc/${process}/limits`, 'utf8'))?.[1];
+  const renderers = (await readProcessTree(pid)).filter(({ isRenderer }) => isRenderer);
+  expect(renderers).not.toEqual([]);
+  for (const renderer of renderers) expect(Number(limitOf(renderer.pid))).toBe((1_200 + 384) * 1024 * 1024);
+  expect(limitOf(pid)).toBe('unlimited');
 });
 
 test("a page that fills the runner's own memory is closed with an explanation and an event, and the lease lives on", {
