@@ -42,6 +42,8 @@ async function fill(stack: Stack, user: string): Promise<string> {
      values (gen_random_uuid(), $1, 1, 'a code', clock_timestamp() + interval '1 minute')`,
     [id],
   );
+  const hook = { url: 'https://1.1.1.1/hooks', user_id: user };
+  expect((await stack.call('POST', '/internal/webhooks', { body: hook })).status).toBe(201);
   return id;
 }
 
@@ -56,6 +58,7 @@ async function rowsLeft(stack: Stack, user: string, session: string): Promise<nu
           + (select count(*) from omicron.policies where subject in ($1, $2::text))
           + (select count(*) from omicron.profiles where user_id = $1)
           + (select count(*) from omicron.profile_keys where user_id = $1)
+          + (select count(*) from omicron.webhooks where user_id = $1)
           + (select count(*) from omicron.user_erasures) as rows`,
     [user, session],
   );

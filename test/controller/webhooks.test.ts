@@ -210,6 +210,25 @@ describe('deliveries', () => {
   });
 });
 
+test('after a restore from a dump, new events come after the place of a webhook, and are delivered', async () => {
+  await using receiver = await webhookReceiver();
+  const own = await session();
+  const { id } = await add(receiver);
+  await write(own, 1);
+  await eventually('the first', () => receiver.numbers().includes(1));
+  await sessions.webhooks.pause(id);
+  const isFree = () => sql('select from omicron.webhooks where id = $1 and holder is null', id);
+  await eventually('the holder to let go', async () => (await isFree()).length === 1);
+  // As it is on a server that has had fewer transactions.
+  await sql('update omicron.webhooks set tx = tx + 1000000000000 where id = $1', id);
+  await using restored = await startStack({}, shared);
+  expect((await restored.call('POST', `/internal/webhooks/${id}/resume`)).status).toBe(200);
+  await write(own, 2);
+  await eventually('the second', () => receiver.numbers().includes(2));
+  expect(receiver.numbers()).toEqual([1, 2]);
+  await sessions.webhooks.delete(id);
+});
+
 describe('an operator', () => {
   test('adds, lists, tests, pauses, resumes and deletes a webhook by the command', async () => {
     await using receiver = await webhookReceiver();
