@@ -60,7 +60,7 @@ it('starts a session with what its options say', async () => {
     user_id: 'u',
     conversation_id: 'c',
     ttl_seconds: 60,
-    wait_seconds: 60, // the most that one call may wait
+    wait_seconds: 2, // then the caller is shown its place in the line, and asks on
     policy_presets: ['ssrf', 'https-only'],
     toolset: 'compat',
     snapshot: 'none',
