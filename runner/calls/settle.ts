@@ -16,5 +16,10 @@ export async function settleAction<Outcome extends CallToolResult | undefined>(
 ): Promise<Outcome> {
   if (typeof settles === 'string') return action();
   const unless = (outcome: Outcome) => outcome === undefined || outcome.isError === true;
-  return settled(page, action, { firstMs: settles.firstMs, unless, ...(isOwn ? { begins: settles.begins } : {}) });
+  return settled(page, action, {
+    firstMs: settles.firstMs,
+    isKey: settles.isKey ?? false,
+    unless,
+    ...(isOwn ? { begins: settles.begins } : {}),
+  });
 }

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 import * as z from 'zod';
+import { within } from '../../time/within.ts';
 import { pageScript } from '../browser/page-script.ts';
 import { sessionOf } from '../browser/page-session.ts';
 import { shownTitle, TITLE_CHARACTERS_MAX } from '../browser/shown.ts';
@@ -10,6 +11,8 @@ export interface QuietOptions {
   readonly quietMs: number;
   /** For the first change, or the end of what the page says is under way. */
   readonly firstMs: number;
+  /** In place of that, where the focus and what is scrolled stay as they are; undefined: as long. */
+  readonly unheardMs?: number | undefined;
   /** For the view of another address, after a move within the document. */
   readonly viewMs: number;
   readonly capMs: number;
@@ -21,6 +24,8 @@ export interface QuietOptions {
 export interface QuietPage {
   /** An action begins: changes count from now on. Later requests here come after it, so its answer need not be awaited. */
   begin(): Begun;
+  /** Whether a script may hear of a key that is pressed now; asked before it is. */
+  hears(): Promise<boolean>;
   /** Whether the document shows something new, and does not say that more is to come. */
   shows(): Promise<boolean>;
   /** Resolves once the document is quiet; undefined: there is none that answers. */
@@ -64,6 +69,7 @@ const lookIn = (answer: { readonly value: unknown } | undefined): Look | undefin
 const WORLD = 'omicron-settle';
 const SCRIPT = pageScript(new URL('./quiet.page.js', import.meta.url));
 const CHALLENGE_IN = pageScript(new URL('./challenge.page.js', import.meta.url));
+const HEARS = pageScript(new URL('./hears.page.js', import.meta.url));
 const STATE = pageScript(new URL('./state.page.js', import.meta.url));
 /** Fields that keep their form from being sent, once a person or an agent has been there. */
 export const UNFIT_FIELDS = ['input', 'select', 'textarea'].map(tag => `${tag}:user-invalid`).join(', ');
@@ -127,6 +133,12 @@ export function quietPage(page: Page, isNamed: () => boolean, answerMs = ANSWER_
     return answer.result.value;
   }
 
+  async function askWhetherHeard(): Promise<boolean> {
+    const session = (await attached)?.session;
+    const asked = { expression: HEARS, returnByValue: true, includeCommandLineAPI: true };
+    return (await session?.send('Runtime.evaluate', asked))?.result.value !== false;
+  }
+
   /** How many questions were asked: the page gets them in this order, whether or not an answer is awaited. */
   let count = 0;
 
@@ -163,6 +175,7 @@ export function quietPage(page: Page, isNamed: () => boolean, answerMs = ANSWER_
       return lookIn(await ask(`end(${isNamed()})`));
     },
     look: async () => lookIn(await ask(`look(${isNamed()})`)),
+    hears: () => within(askWhetherHeard(), answerMs, true),
     shows: async () => (await ask('shows()'))?.value === true,
     quiet: async options =>
       lookIn(

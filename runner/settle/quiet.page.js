@@ -18,6 +18,8 @@
   let movedMs = 0;
   /** Time of the last change that drew something, since the action began; 0: none. */
   let drawnMs = 0;
+  /** Whether the focus or what is scrolled moved since the action began: the page may hear of that. */
+  let shifted = false;
   let begun = false;
   let counts = new WeakMap();
   /** The node that was added last, or the place of the last change. */
@@ -160,6 +162,15 @@
     };
   }
 
+  for (const type of ['scroll', 'focusin', 'focusout'])
+    addEventListener(
+      type,
+      () => {
+        shifted = true;
+        wake();
+      },
+      { capture: true, passive: true },
+    );
   observe(document);
   return {
     look,
@@ -168,6 +179,7 @@
       changedMs = 0;
       movedMs = 0;
       drawnMs = 0;
+      shifted = false;
       begun = true;
       address = location.href;
       latest = undefined;
@@ -181,17 +193,18 @@
     shows: () => changedMs > 0 && !isBusy(),
     /**
      * Resolves once nothing changed for `quietMs` after a change, or a request (`had`); for `firstMs` where there was none,
-     * or where the page says that it is busy. After a move to another address within the document, the first thing drawn is waited for
+     * or where the page says that it is busy (`unheardMs` where nothing moved either). After a move to another address within the document, the first thing drawn is waited for
      * `viewMs`, and what moves until it stands. After `capMs` in any case. With a `look`.
      */
-    quiet({ quietMs, firstMs, viewMs, capMs, had, named }) {
+    quiet({ quietMs, firstMs, unheardMs = firstMs, viewMs, capMs, had, named }) {
       enter(document);
       const startMs = performance.now();
       return new Promise(resolve => {
         let timer;
         wake = () => {
           const nowMs = performance.now();
-          const wantedMs = (changedMs > 0 || had) && !isBusy() ? quietMs : firstMs;
+          const noneMs = changedMs > 0 || had || shifted ? firstMs : unheardMs;
+          const wantedMs = (changedMs > 0 || had) && !isBusy() ? quietMs : noneMs;
           const sinceMs = had ? Math.max(changedMs, startMs) : changedMs || startMs;
           const untilMs = startMs + capMs;
           const quietFromMs = Math.max(sinceMs + wantedMs, viewUntil(nowMs, { quietMs, viewMs, untilMs }));

@@ -33,6 +33,8 @@ export interface Settler {
 export interface SettleOptions<T> {
   /** The first change comes in this time. */
   readonly firstMs?: number;
+  /** The action is a key: where no script hears of it and nothing moves, no change comes later. */
+  readonly isKey?: boolean;
   /** Skips the wait for such an outcome. */
   readonly unless?: (outcome: T) => boolean;
   /**
@@ -46,6 +48,8 @@ export interface SettleOptions<T> {
 const QUIET_MS = 80;
 /** An answer of the page to a click comes in this time. */
 export const FIRST_CHANGE_MS = 350;
+/** Two frames: a key that no script hears of has shown by then what it does. */
+const UNHEARD_MS = 34;
 /** A page may change for this long. */
 const QUIET_CAP_MS = 700;
 const QUIET = { quietMs: QUIET_MS, viewMs: FIRST_CHANGE_MS, capMs: QUIET_CAP_MS };
@@ -85,17 +89,23 @@ export function settler(context: BrowserContext, nowMs: () => number, answerMs?:
     return left.look;
   }
 
-  const settled: Settled = async (page, action, { firstMs = FIRST_CHANGE_MS, unless, begins = 'input' } = {}) => {
+  const settled: Settled = async (
+    page,
+    action,
+    { firstMs = FIRST_CHANGE_MS, isKey = false, unless, begins = 'input' } = {},
+  ) => {
     const answer = watchAnswer(context, page, requests);
     const quiet = quietOf(page);
     let looked: Look | undefined;
     try {
       const begun = quiet.begin();
+      const hears = isKey ? quiet.hears() : Promise.resolve(true);
       if (begins === 'script') await begun.sent;
       else if (begins === 'input') await begun.answered;
+      const unheardMs = (await hears) ? undefined : UNHEARD_MS;
       const outcome = await action();
       if (unless?.(outcome) !== true) {
-        const rested = rest(page, answer, { quiet, firstMs, nowMs }).then(async look => {
+        const rested = rest(page, answer, { quiet, firstMs, unheardMs, nowMs }).then(async look => {
           if (answer.opened.length === 0) return look;
           // A window begins with what it asks of its person: a dialog, which the answer has to report.
           await Promise.all(
@@ -208,7 +218,11 @@ function watchAnswer(context: BrowserContext, page: Page, watch: RequestWatch): 
 }
 
 /** Resolves with a look at the page, where it was seen to be quiet. */
-async function rest(page: Page, answer: Answer, { quiet, firstMs, nowMs }: Rules): Promise<Look | undefined> {
+async function rest(
+  page: Page,
+  answer: Answer,
+  { quiet, firstMs, unheardMs, nowMs }: Rules,
+): Promise<Look | undefined> {
   const { requests } = answer;
   const endMs = nowMs() + REQUESTS_CAP_MS;
   let loaded = false;
@@ -230,7 +244,7 @@ async function rest(page: Page, answer: Answer, { quiet, firstMs, nowMs }: Rules
     }
     const had = requests.count > 0 || answer.hasMoved();
     const found = await Promise.race([
-      quiet.quiet({ ...QUIET, firstMs, had }),
+      quiet.quiet({ ...QUIET, firstMs, unheardMs, had }),
       answer.next().then(() => 'sign' as const),
     ]);
     if (found === 'sign') continue;
@@ -242,6 +256,7 @@ async function rest(page: Page, answer: Answer, { quiet, firstMs, nowMs }: Rules
 interface Rules {
   readonly quiet: QuietPage;
   readonly firstMs: number;
+  readonly unheardMs: number | undefined;
   readonly nowMs: () => number;
 }
 

@@ -9,6 +9,8 @@ export type Settles =
   | {
       /** The page's first change comes in this time. */
       readonly firstMs: number;
+      /** It is a key, which may change nothing. */
+      readonly isKey?: boolean;
       /** How an action on the page begins (settle/settle.ts). */
       readonly begins: 'asks' | 'script' | 'input';
     };

@@ -18,7 +18,7 @@ export const pressKey = defineTool({
     description: 'Press a key',
     args: { key: 'e.g. Enter, ArrowLeft, a, Control+A' },
     unlisted: [],
-    settles: { firstMs: FIRST_CHANGE_MS, begins: 'input' },
+    settles: { firstMs: FIRST_CHANGE_MS, begins: 'input', isKey: true },
     snapshotAfter: true,
     namesUnfitFields: true,
     run: onPage({ key: z.string() }, async (page, { key }) => {
