@@ -159,6 +159,7 @@ export class GetOrCreate {
   async #acquireInLine(request: GetOrCreateRequest, deadlineMs: number, left: AbortSignal) {
     const { clock, leases, line, onWaited } = this.#parts;
     let sinceMs: number | undefined;
+    let held: string | undefined;
     const waited = (outcome: 'place' | 'refused' | 'left') => {
       if (sinceMs !== undefined) onWaited((clock.nowMs() - sinceMs) / 1000, outcome);
     };
@@ -172,9 +173,12 @@ export class GetOrCreate {
       const { place } = acquired;
       if (place !== undefined) line.joined();
       if (place === undefined || !waits) {
+        // called, and refused for another reason: those behind it would wait for its place until that lapses
+        if (held !== undefined && place === undefined) await leases.leaveLine(held, false);
         waited(left.aborted ? 'left' : 'refused');
         throw acquireRefused(acquired);
       }
+      held = place;
       sinceMs ??= clock.nowMs();
       await line.turn(place, deadlineMs, left);
       if (!left.aborted && clock.nowMs() < deadlineMs) continue;

@@ -232,6 +232,24 @@ describe('two controllers with a full fleet', () => {
     expect(Number(claimed?.data.waited_ms)).toBeGreaterThanOrEqual(2_000);
   });
 
+  it('forget a caller that is called and then refused for another reason', { timeout: 60_000 }, async () => {
+    await using both = await twoControllers({ OMICRON_USER_LIMIT: 2 });
+    const [first] = both.stacks;
+    await first.getOrCreate({ conversation_id: 'own' });
+    const others = [await first.getOrCreate({ user_id: 'bob' }), await first.getOrCreate({ user_id: 'zoe' })];
+    const callers = [];
+    for (const conversation_id of ['one', 'two']) {
+      callers.push(first.getOrCreate({ conversation_id, wait_seconds: 50 }));
+      await eventually('the caller is in the line', async () => (await waiting(first)) === callers.length);
+    }
+    for (const other of others) await end(first, other);
+    const [one, two] = await Promise.all(callers);
+    expect(one?.status).toBe(200);
+    expect(problemOf(two as Answer)).toMatchObject({ code: 'user_quota_exceeded' });
+    // or no caller behind it would have a place until the row lapses
+    expect(await first.database.query('select from omicron.waiting_callers')).toEqual([]);
+  });
+
   it('skip a caller that hung up, and keep the turn of one that was asked to come back', {
     timeout: 60_000,
   }, async () => {
