@@ -5,12 +5,15 @@ import { Drift, replay } from './model-replay.ts';
 import { weaken } from './weaken.ts';
 
 const HIBERNATES = { callers: 1, pool: 0, hibernates: true, warm: 2, runners: 3, permits: 3, epochs: 5 };
+const LINE = { line: true, callers: 3, sessions: 3, quota: 3, permits: 1, runners: 3, pool: 0, epochs: 6 };
 const WORLDS: [title: string, world: World, seed: number][] = [
   ['cold starts', { ...SMALL, epochs: 5 }, 7],
   ['warm starts', { ...SMALL, warm: 2, runners: 3, permits: 3, epochs: 5 }, 2],
   ['a single permit', { ...SMALL, permits: 1, epochs: 5 }, 3],
   ['two sessions of a user whose quota is one', { ...SMALL, sessions: 2, epochs: 4, runners: 3, permits: 3 }, 4],
   ['leases that are hibernated', { ...SMALL, ...HIBERNATES }, 2],
+  ['a line of callers', { ...SMALL, ...LINE }, 5],
+  ['a line of callers of a user who has sessions', { ...SMALL, ...LINE, callers: 4, permits: 2, quota: 2 }, 6],
 ];
 
 /** Kinds of steps that the functions do. */
@@ -30,6 +33,7 @@ const SQL_KINDS = [
     'heartbeat',
   ],
   ...['activity', 'acknowledged', 'stuck', 'expire', 'pool', 'up', 'lost', 'suspected', 'gone', 'hibernate', 'forget'],
+  ...['joins', 'turned', 'crowded', 'hangsUp', 'goesAway'],
 ];
 
 describe('walks through the model, done with the SQL functions', () => {
@@ -55,13 +59,15 @@ describe('walks through the model, done with the SQL functions', () => {
       1,
     ],
     ['redeem', 'greatest(deadline_at, s.expires_at)', 'coalesce(deadline_at, s.expires_at)', /deadline/, 18],
+    ['join_line', '> v_turn then', '>= v_turn then', /answer/, 1],
+    ['line_turns', 'inline.turn > v_free', 'inline.turn >= v_free', /the line calls/, 1],
     ['redeem', " and not (v_again and s.status = 'ready')", '', /answer/, 3],
   ])(
     'differ when %s no longer does: %s',
     async (name, from, to, difference, seed) => {
       const database = await freshPostgres();
       await weaken(database, name, from, to);
-      const world = { ...SMALL, warm: 2, runners: 3, permits: 3, epochs: 5 };
+      const world = { ...SMALL, ...(name.includes('line') ? LINE : { warm: 2, runners: 3, permits: 3, epochs: 5 }) };
       const drift = await replay(database, world, { seed, steps: 600, length: 100 }).catch((error: unknown) => error);
       expect(drift).toBeInstanceOf(Drift);
       expect(String(drift)).toMatch(difference);

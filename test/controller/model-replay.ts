@@ -11,10 +11,10 @@ import { sqlHibernations } from '../../controller/store/hibernations.ts';
 import { type StartedLease, sqlLeases } from '../../controller/store/leases.ts';
 import { sqlMaintenance } from '../../controller/store/maintenance.ts';
 import { sqlProfiles } from '../../controller/store/profiles.ts';
-import { judgeRedeem } from '../model/database.ts';
+import { judgeRedeem, lineTurns } from '../model/database.ts';
 import { kindOf, type Step } from '../model/explore.ts';
 import { leaseProtocol } from '../model/protocol.ts';
-import { type Runner, runnerAt, type State, sessionAt } from '../model/state.ts';
+import { callerAt, type Runner, runnerAt, type State, sessionAt } from '../model/state.ts';
 import { TICKS, type World } from '../model/world.ts';
 import { randomOf } from '../search.ts';
 import { READY } from './protocol.ts';
@@ -106,7 +106,10 @@ export async function replay(
 }
 
 /** Steps that end a lease or a runner: seldom, or no walk would get as far as a ready lease. */
-const SELDOM = new Set(['givesUp', 'forget', 'DELETE', 'fail', 'dies', 'lost', 'suspected', 'drained']);
+const SELDOM = new Set([
+  ...['givesUp', 'forget', 'DELETE', 'fail', 'dies', 'lost', 'suspected', 'drained'],
+  ...['hangsUp', 'goesAway', 'vanishes'],
+]);
 
 /** A step by chance; one of a kind that was often taken has less of it. */
 function choose(
@@ -157,7 +160,9 @@ async function rowsOf(database: Database, world: World) {
   const hibernations = sqlHibernations(database);
   const maintenance = sqlMaintenance(database, { startSeconds: seconds(TICKS.start) });
 
-  await database.script('truncate omicron.browser_sessions, omicron.runners, omicron.permits cascade');
+  await database.script(
+    'truncate omicron.browser_sessions, omicron.runners, omicron.permits, omicron.waiting_callers cascade',
+  );
   await maintenance.setCapacity(world.permits);
   const claimIds: string[] = Array.from({ length: world.callers }, () => randomUUID());
   const sessionIds: (string | undefined)[] = [];
@@ -185,7 +190,9 @@ async function rowsOf(database: Database, world: World) {
     return rows.find(({ id }) => !runnerIds.includes(id))?.id;
   }
 
-  const acquire = (caller: number, session: number) =>
+  /** By session: the place of its row in the line, as the last answer named it. */
+  const places: string[] = [];
+  const acquire = (caller: number, session: number, waits = false) =>
     leases.acquire({
       request: {
         user_id: 'ada',
@@ -204,7 +211,7 @@ async function rowsOf(database: Database, world: World) {
       provider: 'local',
       template: 't',
       namespace: 'local',
-      waits: false,
+      waits,
     });
   const redeem = (place: number, { session, epoch, claim, boot }: NonNullable<Runner['job']>, ready?: StartedLease) =>
     broker.redeem(
@@ -231,6 +238,19 @@ async function rowsOf(database: Database, world: World) {
               created_at = clock_timestamp() - make_interval(mins => case when id = $1 then $2::int else $3::int end)`,
       [runnerIds[place] ?? randomUUID(), age === 'oldest' ? 60 : 2, age === 'oldest' ? 2 : 60],
     );
+  /** A loop takes any session whose time is over: meanwhile that of the others is far ahead. */
+  const alone = async <Answer>(session: number, work: () => Promise<Answer>): Promise<Answer> => {
+    const shift = (sign: '+' | '-') =>
+      database.script(`
+        update omicron.browser_sessions set expires_at = expires_at ${sign} interval '100 days', ends_at = ends_at ${sign} interval '100 days',
+               starting_since = starting_since ${sign} interval '100 days'
+         where id <> '${sessionId(session)}' and status in ('starting', 'ready', 'hibernated');
+        update omicron.runners set launched_at = launched_at ${sign} interval '100 days' where session_id <> '${sessionId(session)}';`);
+    await shift('+');
+    const answer = await work();
+    await shift('-');
+    return answer;
+  };
   const given = (outcome: boolean) => (outcome ? 'given' : 'refused');
 
   /** Does a step with the functions. Answers what they said, and what the model says to that; null: it is none of theirs. */
@@ -240,8 +260,28 @@ async function rowsOf(database: Database, world: World) {
     switch (kind) {
       case 'acquire':
         return [(await acquire(caller, session)).outcome, name.includes('renews') ? 'renewed' : 'claimed'];
-      case 'refuse':
-        return [(await acquire(caller, session)).outcome, 'refused'];
+      case 'refuse': {
+        const { outcome } = await acquire(caller, session);
+        if (callerAt(state, caller).phase === 'waiting') await leases.leaveLine(places[session] ?? '0', false);
+        return [outcome, 'refused'];
+      }
+      case 'joins':
+      case 'turned':
+      case 'crowded': {
+        const answer = await acquire(caller, session, kind === 'joins');
+        if (answer.outcome !== 'refused') return [answer.outcome, 'refused'];
+        if (kind === 'crowded') return [answer.code, 'user_quota_exceeded'];
+        places[session] = answer.place ?? '';
+        const turn = next.line.findIndex(row => row.session === session);
+        return [
+          [answer.code, answer.turn],
+          ['capacity_exceeded', turn],
+        ];
+      }
+      case 'hangsUp':
+      case 'goesAway':
+        await leases.leaveLine(places[session] ?? '0', kind === 'goesAway');
+        return [null, null];
       case 'claim':
       case 'inherit': {
         await first(place, 'oldest');
@@ -324,9 +364,9 @@ async function rowsOf(database: Database, world: World) {
         );
         return [await maintenance.expire(1), [sessionId(session)]];
       case 'stuck':
-        return [await maintenance.failStuckStarts(1), [sessionId(session)]];
+        return [await alone(session, () => maintenance.failStuckStarts(1)), [sessionId(session)]];
       case 'expire':
-        return [await maintenance.expire(1), [sessionId(session)]];
+        return [await alone(session, () => maintenance.expire(1)), [sessionId(session)]];
       case 'pool': {
         const [idle, awaited] = [unreserved(state), reserved(state)];
         if (name.includes('orders')) {
@@ -373,7 +413,11 @@ async function rowsOf(database: Database, world: World) {
       `select id, state, session_id, epoch, boot_id, assigned_at is not null as assigned, redeemed_at is not null as redeemed,
               acknowledged_at is not null as acked, coalesce(${ticks('deadline_at')}, 0) as deadline from omicron.runners`,
     );
-    return { sessions, runners };
+    const line = await database.query<{ conversation_id: string; waits: boolean; kept: boolean }>(
+      `select conversation_id, waits_until > clock_timestamp() as waits, kept_until > clock_timestamp() as kept
+         from omicron.waiting_callers where greatest(waits_until, kept_until) > clock_timestamp() order by place`,
+    );
+    return { sessions, runners, line };
   };
 
   /** Fields in which the rows are not what the model says. */
@@ -383,6 +427,15 @@ async function rowsOf(database: Database, world: World) {
     const differ = (what: string, sql: unknown, said: unknown) => {
       if (sql !== said) differences.push(`${what}: SQL ${String(sql)}, model ${String(said)}`);
     };
+    const lined = (rows: { conversation: string; waits: boolean; kept: boolean }[]) =>
+      rows
+        .map(({ conversation, waits, kept }) => `${conversation}${waits ? ' waits' : ''}${kept ? ' kept' : ''}`)
+        .join();
+    differ(
+      'line',
+      lined(seen.line.map(row => ({ ...row, conversation: row.conversation_id }))),
+      lined(next.line.map(row => ({ ...row, conversation: `c${row.session}` }))),
+    );
     next.sessions.forEach((session, index) => {
       const row = seen.sessions.find(({ id }) => id === sessionIds[index]);
       differ(`s${index} status`, row?.status ?? 'over', session.status);
@@ -428,12 +481,16 @@ async function rowsOf(database: Database, world: World) {
       ({ deadline }, place) => `update omicron.runners set deadline_at = ${inTicks(deadline)}
               where id = '${runnerIds[place] ?? randomUUID()}' and redeemed_at is not null;`,
     );
-    // the model has no line: who was refused keeps no turn
-    const line = 'delete from omicron.waiting_callers;';
+    const until = (isAhead: boolean, ms: number) => `clock_timestamp() + interval '${isAhead ? ms : -1} milliseconds'`;
+    const lapsed = `update omicron.waiting_callers set waits_until = ${until(false, 0)}, kept_until = ${until(false, 0)};`;
+    const line = next.line.map(
+      ({ session, waits, kept }) => `update omicron.waiting_callers set waits_until = ${until(waits, 5_000)},
+              kept_until = ${until(kept, 35_000)} where conversation_id = 'c${session}';`,
+    );
     // the model has no launches: the time of a start counts from its claim
     const launches = `update omicron.runners r set launched_at = s.starting_since from omicron.browser_sessions s
                        where s.runner_id = r.id;`;
-    await database.script([...sessions, ...runners, launches, line].join('\n'));
+    await database.script([...sessions, ...runners, launches, lapsed, ...line].join('\n'));
   }
 
   /** The model has no step for a redemption that waits; the functions are asked. */
@@ -448,6 +505,21 @@ async function rowsOf(database: Database, world: World) {
     return wrong;
   }
 
+  /** The line is asked which of the callers that wait are to ask again. */
+  async function askLine(state: State): Promise<string[]> {
+    const waiting = [...new Set(state.callers.flatMap(each => (each.phase === 'waiting' ? [each.session] : [])))];
+    const isHeld = (session: number) => state.line.some(row => row.session === session && row.waits);
+    const turns = lineTurns(state, world);
+    const called = waiting.filter(session => turns.includes(session) || !isHeld(session)).sort();
+    const told = await leases.turns(
+      'local',
+      't',
+      waiting.map(session => places[session] ?? '0'),
+    );
+    const sql = waiting.filter(session => told.includes(places[session] ?? '0')).sort();
+    return String(sql) === String(called) ? [] : [`the line calls: SQL ${sql}, model ${called}`];
+  }
+
   return {
     /** Differences after this step. */
     async follow(state: State, step: Step<State>): Promise<string[]> {
@@ -459,7 +531,8 @@ async function rowsOf(database: Database, world: World) {
       if (answers !== null || kind === 'tick') await setTimes(step.next);
       for (const [place, { state: row }] of step.next.runners.entries())
         if (row === 'none') runnerIds[place] = undefined;
-      return differences.length > 0 ? differences : askWaiting(step.next);
+      if (differences.length > 0) return differences;
+      return [...(await askWaiting(step.next)), ...(world.line ? await askLine(step.next) : [])];
     },
   };
 }

@@ -11,7 +11,8 @@ const become = (draft: State, index: number, caller: Caller): void =>
 
 export function callerSteps(state: State, world: World, emit: Emit): void {
   state.callers.forEach((caller, index) => {
-    if (caller.phase === 'asking' || caller.phase === 'counted')
+    if (caller.phase === 'waiting') waitSteps(state, world, emit, index);
+    else if (caller.phase === 'asking' || caller.phase === 'counted')
       for (let session = 0; session < world.sessions; session++) askSteps(state, world, emit, index, session);
     else claimSteps(state, world, emit, index);
   });
@@ -35,7 +36,11 @@ function askSteps(state: State, world: World, emit: Emit, index: number, session
   const row = sessionAt(state, session);
   const { phase } = callerAt(state, index);
   const verdict = db.judgeAcquire(state, world, session, claimId);
-  if (verdict === 'renew') emit(`acquire ${who} renews s${session}`, false, draft => db.renew(draft, world, session));
+  if (verdict === 'renew')
+    emit(`acquire ${who} renews s${session}`, false, draft => {
+      db.renew(draft, world, session);
+      if (phase === 'waiting') become(draft, index, ASKING);
+    });
   if (verdict === 'resume')
     emit(`acquire ${who} resumes s${session} e${row.epoch}`, false, draft =>
       become(draft, index, { phase: 'claimed', session, epoch: row.epoch }),
@@ -44,6 +49,8 @@ function askSteps(state: State, world: World, emit: Emit, index: number, session
     emit(`wait ${who} s${session}`, false, draft => draft.broken.push('no caller waits for its own claim'));
   if (verdict === 'refuse')
     emit(`refuse ${who} s${session}`, false, draft => {
+      if (phase === 'waiting') become(draft, index, ASKING);
+      if (phase === 'waiting' && holds(world, 'refused-leaves-line')) db.leaveLine(draft, session, false);
       const others = draft.sessions.filter((other, place) => place !== session && db.isLive(other));
       if (others.length < world.quota) draft.broken.push('no request is refused while a place is free');
     });
@@ -56,8 +63,43 @@ function askSteps(state: State, world: World, emit: Emit, index: number, session
   const old = db.runnerOf(state, session, row.epoch);
   if (verdict === 'inherit' && old !== undefined)
     takeSteps(state, world, emit, 'inherit', index, session, state.runners.indexOf(old));
-  if (verdict === 'claim' || (verdict === 'refuse' && phase === 'counted'))
+  if (verdict === 'claim' && !db.mayTake(state, world, session)) lineSteps(state, world, emit, index, session);
+  else if (verdict === 'claim' || (verdict === 'refuse' && phase === 'counted'))
     for (const place of choices(state, world)) takeSteps(state, world, emit, 'claim', index, session, place);
+}
+
+/** A caller that may not take a place: it waits, or is asked to come back. */
+function lineSteps(state: State, world: World, emit: Emit, index: number, session: number): void {
+  const who = `caller${index} s${session}`;
+  const isNew = callerAt(state, index).phase !== 'waiting';
+  if (!db.mayJoin(state, world, session)) {
+    emit(`crowded ${who}, its user waits already`, false, draft => {
+      if (!isNew) become(draft, index, ASKING);
+    });
+    return;
+  }
+  emit(`joins ${who}`, false, draft => {
+    db.joinLine(draft, session, true);
+    become(draft, index, { phase: 'waiting', session, epoch: 0 });
+  });
+  if (isNew) emit(`turned ${who} away`, false, draft => db.joinLine(draft, session, false));
+}
+
+/** It asks again, as a call of the line or a deadline makes it; hangs up, goes away for a while, or its replica crashes. */
+function waitSteps(state: State, world: World, emit: Emit, index: number): void {
+  const { session } = callerAt(state, index);
+  const who = `caller${index} s${session}`;
+  askSteps(state, world, emit, index, session);
+  const leaves = (returns: boolean) => (draft: State) => {
+    db.leaveLine(draft, session, returns);
+    become(draft, index, ASKING);
+  };
+  emit(`hangsUp ${who}`, false, leaves(false));
+  emit(`goesAway ${who}, to come back`, false, leaves(true));
+  emit(`vanishes ${who} with its replica`, false, draft => {
+    for (const row of draft.line) if (row.session === session) row.orphan = true;
+    become(draft, index, ASKING);
+  });
 }
 
 /** One claim with the runner at `place`; its answer may be lost. */

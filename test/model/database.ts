@@ -104,6 +104,48 @@ export function judgeAcquire(
 export const withinQuota = (state: State, world: World, index: number): boolean =>
   state.sessions.filter((session, at) => at !== index && counts(session, world)).length < world.quota;
 
+/** Warm runners, those that the pool is making, and free permits. */
+export const freePlaces = (state: State, world: World): number =>
+  world.permits -
+  permitsHeld(state, world) +
+  state.runners.filter(({ state: row, session }) => row === 'warm' || (row === 'creating' && session < 0)).length;
+
+const placeOf = (state: State, session: number): number => state.line.findIndex(row => row.session === session);
+
+/** Callers that come before this session's: those that wait, and for one that is new also those that were asked to come back. */
+export function ahead(state: State, session: number): number {
+  const place = placeOf(state, session);
+  return place < 0 ? state.line.length : state.line.slice(0, place).filter(({ waits }) => waits).length;
+}
+
+export const mayTake = (state: State, world: World, session: number): boolean =>
+  !world.line || freePlaces(state, world) > (holds(world, 'line-in-order') ? ahead(state, session) : 0);
+
+/** A user has no more callers in the line than sessions. */
+export const mayJoin = (state: State, world: World, session: number): boolean =>
+  placeOf(state, session) >= 0 || state.line.length < world.quota;
+
+/** A caller without a place: held by its replica, or asked to come back. */
+export function joinLine(state: State, session: number, waits: boolean): void {
+  const row = state.line[placeOf(state, session)];
+  if (row === undefined) state.line.push({ session, waits, kept: true, orphan: false });
+  else Object.assign(row, { waits: waits || row.waits, kept: true, orphan: waits ? false : row.orphan });
+}
+
+/** The call is held no longer. */
+export function leaveLine(state: State, session: number, returns: boolean): void {
+  const row = state.line[placeOf(state, session)];
+  if (row !== undefined && returns) Object.assign(row, { waits: false, kept: true, orphan: false });
+  else state.line = state.line.filter(each => each !== row);
+}
+
+/** `line_turns`: sessions of this line whose callers are to ask again. */
+export const lineTurns = (state: State, world: World): number[] =>
+  state.line
+    .filter(({ waits }) => waits)
+    .slice(0, freePlaces(state, world))
+    .map(({ session }) => session);
+
 export function renew(state: State, world: World, index: number): void {
   const session = sessionAt(state, index);
   extend(state, session);
@@ -117,6 +159,9 @@ export function claim(state: State, world: World, index: number, claimId: number
   const old = runnerOf(state, index, session.epoch);
   const takeover = session.status === 'starting';
   const inherited = old === chosen;
+  if (world.line && !inherited && freePlaces(state, world) <= ahead(state, index))
+    state.broken.push('no caller overtakes another of the same pool');
+  state.line = state.line.filter(row => row.session !== index);
   if (inherited && chosen.waited >= TICKS.start)
     state.broken.push('a runner that does not come up is given up at the cap of its start');
   if (takeover && old !== undefined && !old.assigned && !inherited && session.startLeft > 0 && old.state !== 'draining')

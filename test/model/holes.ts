@@ -16,6 +16,7 @@ export type Hole = {
 
 const TWO_SERVE = 'one runner at most serves a session';
 const WARM = { warm: 2, pool: 0 };
+const LINE = { line: true, sessions: 2, quota: 2, permits: 1, runners: 2, warm: 0, pool: 0 };
 const HIBERNATES = { callers: 1, hibernates: true };
 
 export const HOLES: readonly Hole[] = [
@@ -294,6 +295,22 @@ export const HOLES: readonly Hole[] = [
     lengthMax: 11,
     sizes: HIBERNATES,
   },
+  {
+    id: 'Q',
+    title: 'a caller that takes the place for which another one waits',
+    without: ['line-in-order'],
+    rule: 'no caller overtakes another of the same pool',
+    lengthMax: 6,
+    sizes: LINE,
+  },
+  {
+    id: 'R',
+    title: 'a caller that is refused for another reason and keeps those behind it waiting',
+    without: ['refused-leaves-line'],
+    rule: 'a place in the line that holds others up has a caller',
+    lengthMax: 12,
+    sizes: { ...LINE, permits: 2, sessions: 3 },
+  },
 ];
 
 export const worldOf = (hole: Hole): World => ({ ...SMALL, ...WARM, ...hole.sizes, without: new Set(hole.without) });
@@ -324,6 +341,11 @@ export const WHOLE: readonly { title: string; deep: boolean; world: World }[] = 
     title: 'leases that are hibernated',
     deep: false,
     world: { ...ONE_CALLER, ...WARM, hibernates: true },
+  },
+  {
+    title: 'two callers in line for a single permit',
+    deep: false,
+    world: { ...SMALL, ...LINE, epochs: 1 },
   },
   {
     title: 'no claim_id in redeem and ready (hole 22: safety does not need it)',

@@ -7,6 +7,12 @@ import { holds, TICKS, type World } from './world.ts';
 /** One tick of every clock: the database's, and the runners' monotonic ones. */
 export function tick(world: World, emit: Emit): void {
   emit('tick', true, draft => {
+    // a replica that lives keeps its callers in the line; all else in it lapses within a tick
+    const isHeld = (session: number) =>
+      draft.callers.some(each => each.phase === 'waiting' && each.session === session);
+    draft.line = draft.line
+      .filter(row => row.waits && isHeld(row.session))
+      .map(row => ({ ...row, kept: false, orphan: false }));
     for (const session of draft.sessions) {
       session.claimLeft = Math.max(session.claimLeft - 1, 0);
       session.startLeft = Math.max(session.startLeft - 1, 0);

@@ -17,6 +17,9 @@ export function brokenRules(state: State, world: World): string[] {
   if (state.runners.filter(({ pod }) => pod === 'up').length > world.permits)
     broken.push('live pods stay within the permits');
   if (permitsHeld(state, world) > world.permits) broken.push('runners stay within the permits');
+  for (const { session, waits, orphan } of state.line)
+    if (waits && !orphan && !state.callers.some(each => each.phase === 'waiting' && each.session === session))
+      broken.push('a place in the line that holds others up has a caller');
   const owned = state.runners.filter(({ session }) => session >= 0);
   if (new Set(owned.map(({ session, epoch }) => 8 * session + epoch)).size < owned.length)
     broken.push('one epoch is one runner');

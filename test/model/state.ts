@@ -35,7 +35,8 @@ export type Session = {
   belief: number;
 };
 
-export const CALLER_PHASES = ['asking', 'counted', 'claimed', 'sent', 'answered'] as const;
+/** `waiting`: a replica holds its call, and its place in the line. */
+export const CALLER_PHASES = ['asking', 'counted', 'claimed', 'sent', 'answered', 'waiting'] as const;
 
 /** A controller that executes get-or-create. Its crash is that it takes no further step. */
 export type Caller = { phase: (typeof CALLER_PHASES)[number]; session: number; epoch: number };
@@ -86,7 +87,19 @@ export type Runner = {
   belief: number;
 };
 
+/** A row of `waiting_callers`, in the order of the line. */
+export type Waiting = {
+  session: number;
+  /** `waits_until` is ahead: a replica holds the call. */
+  waits: boolean;
+  /** `kept_until` is ahead: the caller was asked to come back. */
+  kept: boolean;
+  /** Watched: its replica has crashed. */
+  orphan: boolean;
+};
+
 export type State = {
+  line: Waiting[];
   sessions: Session[];
   callers: Caller[];
   runners: Runner[];
@@ -133,6 +146,7 @@ export const warmRunner = (): Runner => ({
 
 /** The `warm` first runners are up already: a short cut to what happens later. */
 export const initialState = (sizes: { sessions: number; callers: number; runners: number; warm: number }): State => ({
+  line: [],
   sessions: Array.from({ length: sizes.sessions }, () => ({
     status: 'over',
     epoch: 0,
@@ -164,6 +178,7 @@ export const callerAt = (state: State, index: number): Caller => at(state.caller
 export const runnerAt = (state: State, place: number): Runner => at(state.runners, place);
 
 export const copyState = (state: State): State => ({
+  line: state.line.map(row => ({ ...row })),
   sessions: state.sessions.map(session => ({ ...session })),
   callers: state.callers.map(caller => ({ ...caller })),
   runners: state.runners.map(runner => ({ ...runner })),
@@ -190,6 +205,8 @@ export function stateKey(state: State): string {
         2048 * Number(s.used) +
         4096 * Number(s.restores),
     );
+  for (const w of state.line)
+    codes.push(1 + w.session + 8 * Number(w.waits) + 16 * Number(w.kept) + 32 * Number(w.orphan));
   for (const c of state.callers) codes.push(CALLER_PHASES.indexOf(c.phase) + 8 * c.session + 64 * c.epoch);
   const parts = state.runners.map(runnerKey).sort();
   parts.push(String.fromCharCode(...codes));

@@ -78,7 +78,11 @@ export type Fix =
   /** O: a start that fails leaves a hibernated session hibernated. */
   | 'failed-restore-hibernates'
   /** P: the end of a session, and its restored lease, take the snapshot along. */
-  | 'end-drops-snapshot';
+  | 'end-drops-snapshot'
+  /** Q: a caller takes a place when more are free than callers come first. */
+  | 'line-in-order'
+  /** R: a caller that is refused for another reason leaves the line. */
+  | 'refused-leaves-line';
 
 export type World = {
   /** How many of each there are, and the highest epoch. */
@@ -97,6 +101,8 @@ export type World = {
   restarts: boolean;
   /** Leases that are not used are hibernated. */
   hibernates: boolean;
+  /** Callers wait where every place is taken. */
+  line: boolean;
   without: ReadonlySet<Fix>;
 };
 
@@ -112,6 +118,7 @@ export const SMALL: World = {
   warm: 0,
   restarts: false,
   hibernates: false,
+  line: false,
   without: new Set(),
 };
 
