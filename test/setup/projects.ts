@@ -73,6 +73,7 @@ export const SEARCHES = [
   'test/controller/http/schemathesis.test.ts',
   'test/model/{holes,worlds}.test.ts',
   'test/profiles/histories.test.ts',
+  'test/prove/{faults,histories}.test.ts',
   'test/runner/hostile-pages.test.ts',
   'test/runner/live/races.test.ts',
   'test/runner/secrecy/{fuzz,pictures-hostile}.test.ts',
