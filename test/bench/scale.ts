@@ -1,5 +1,5 @@
 /**
- * Cost of single statements at size: `npm run bench -- scale [--ended 100000] [--live 5000]`. Real Postgres, one connection, the store's own code;
+ * Cost of single statements at size, and a full fleet: `npm run bench -- scale [--ended 100000] [--live 5000] [--only overload]`. Real Postgres, one connection, the store's own code;
  * nothing else runs. Writes section `scale` of `.omicron/bench.json`: medians in ms, CPU of the connection's process in ms an operation, the HOT share
  * and WAL of reports and heartbeats, and the growth of each table by 1,000 sessions.
  */
@@ -17,9 +17,14 @@ import { sqlUserActions } from '../../controller/store/user-actions.ts';
 import { protocol } from '../controller/protocol.ts';
 import { startPostgresServer } from '../postgres-server.ts';
 import { machine, percentiles, readSection, writeSections } from './figures.ts';
+import { measureHibernation, measureOverload } from './overload.ts';
 
 const { values } = parseArgs({
-  options: { ended: { type: 'string', default: '100000' }, live: { type: 'string', default: '5000' } },
+  options: {
+    ended: { type: 'string', default: '100000' },
+    live: { type: 'string', default: '5000' },
+    only: { type: 'string' },
+  },
 });
 const ENDED = Number(values.ended);
 const LIVE = Number(values.live);
@@ -144,9 +149,25 @@ async function growth(database: Database): Promise<Record<string, number>> {
   );
 }
 
-const server = await startPostgresServer({ server: ['-c', 'autovacuum=off', '-c', 'synchronous_commit=off'] });
-try {
-  const url = `${server.url}/postgres`;
+/** A full fleet, on databases of their own. */
+async function fullFleet(serverUrl: string) {
+  const newDatabase = async (name: string) => {
+    const client = new pg.Client(`${serverUrl}/postgres`);
+    await client.connect();
+    await client.query(`create database ${name}`);
+    await client.end();
+    return `${serverUrl}/${name}`;
+  };
+  return {
+    overload: await measureOverload(await newDatabase('waiting'), 30),
+    overload_obeying: await measureOverload(await newDatabase('obeying'), 0),
+    hibernation: await measureHibernation(await newDatabase('hibernating')),
+  };
+}
+
+/** Costs of single statements. */
+async function statements(serverUrl: string) {
+  const url = `${serverUrl}/postgres`;
   const database = postgresDatabase({
     url,
     connectionsMax: 1,
@@ -180,6 +201,13 @@ try {
     growth_mb_per_1000: grown,
   };
   await database.close();
+  return section;
+}
+
+const server = await startPostgresServer({ server: ['-c', 'autovacuum=off', '-c', 'synchronous_commit=off'] });
+try {
+  const isFleet = values.only === 'overload';
+  const section = { ...(isFleet ? {} : await statements(server.url)), ...(await fullFleet(server.url)) };
   process.stdout.write(`${JSON.stringify(section, null, 2)}\n`);
   writeSections({ scale: { ...readSection('scale'), ...section, machine: machine() } });
 } finally {

@@ -119,11 +119,41 @@ describe('the line of callers where every place is taken', () => {
     );
     const told = [];
     for (let n = 1; n <= 40; n++) told.push((await p.refused(`user-${n}`, true)).retryAfterMs / 1_000);
-    expect(told.slice(0, 3)).toEqual([2, 3, 4]); // one place a second, and those before it
+    expect(told.slice(0, 3)).toEqual([3, 4, 5]); // one place a second, those before it, and a second
     expect(told[39]).toBe(30);
     const { retryAfterMs } = (await p.leases.leaveLine((await p.refused('user-5', true)).place ?? '', true)) ?? {};
-    expect(retryAfterMs).toBe(6_000);
+    expect(retryAfterMs).toBe(7_000);
   });
+});
+
+it('expects leases to last as those that ended lately, and before one has ended three times as long as they have', async () => {
+  const database = await freshPostgres();
+  const p = protocol(database, { userLimit: 1_000 });
+  await p.warm(4);
+  await p.maintenance.setCapacity(4);
+  for (let n = 0; n < 4; n++) await p.lease({ userId: `user-${n}` });
+  const told = async (userId: string) => {
+    const refused = await p.acquire({ userId });
+    return (
+      refused.outcome === 'refused' && [refused.retryAfterMs / 1_000, (refused.waitMs ?? 0) / 1_000].map(Math.floor)
+    );
+  };
+  const age = (seconds: number) =>
+    database.query(
+      `update omicron.browser_sessions set starting_since = clock_timestamp() - make_interval(secs => $1)`,
+      [seconds],
+    );
+  await age(0.1);
+  expect(await told('ada')).toEqual([1, 0]); // four places, each for some 300 ms
+  await age(10);
+  expect(await told('bob')).toEqual([16, 15]); // the second place of four in 30 s, and a second
+  await database.query(
+    `insert into omicron.runners (provider, template, state, assigned_at, gone_at)
+     values ('local', 't1', 'gone', clock_timestamp() - interval '30 seconds', clock_timestamp() - interval '10 seconds')`,
+  );
+  expect(await told('eve')).toEqual([16, 15]); // the third of four that last 20 s each
+  await age(600);
+  expect(await told('joe')).toEqual([30, 240]); // one a minute is more than four in 600 s
 });
 
 const CAPACITY = 3;

@@ -14,29 +14,40 @@ language sql as $$
     limit p_most) free
 $$;
 
--- Milliseconds until a place comes free for a caller with this many before it, by those that came free in the last minute.
+-- Milliseconds until a place comes free for a caller with this many before it. By the places that came free in the last minute; and by the leases
+-- that hold the others: each is expected to last as long as those that ended lately, or as it has lasted already. Before the first has ended, three
+-- times as long as it has lasted: a caller that is early comes in vain. Both are read from at most 100 leases.
 create or replace function omicron.line_wait_ms(p_turn bigint) returns integer
 language plpgsql as $$
 declare
-  v_freed bigint;
+  v_now timestamptz := clock_timestamp();
+  v_lasted double precision;
+  v_rate double precision; -- places a millisecond
   v_ms double precision;
 begin
-  select count(*) into v_freed from omicron.runners
-   where state = 'gone' and gone_at > (select clock_timestamp()) - interval '1 minute';
-  if v_freed > 0 then
-    v_ms := (p_turn + 1) * 60000.0 / v_freed;
+  select avg(extract(epoch from gone_at - assigned_at) * 1000) into v_lasted from (
+    select gone_at, assigned_at from omicron.runners
+     where state = 'gone' and gone_at > v_now - interval '1 minute' and assigned_at is not null order by gone_at desc limit 100) ended;
+  select greatest(
+    (select count(*) / 60000.0 from omicron.runners where state = 'gone' and gone_at > v_now - interval '1 minute'),
+    (select count(*) from omicron.permits where runner_id is not null) * (
+      select avg(1 / greatest(1, age, coalesce(v_lasted, 3 * age))) from (
+        select extract(epoch from v_now - starting_since) * 1000 as age from omicron.browser_sessions where status = 'ready' limit 100) live))
+    into v_rate;
+  if v_rate > 0 then
+    v_ms := (p_turn + 1) / v_rate;
   elsif exists (select from omicron.runners where state = 'draining') then -- a permit is about to be freed
     v_ms := 1000;
   else
-    select extract(epoch from min(expires_at) - clock_timestamp()) * 1000 into v_ms from omicron.browser_sessions
-     where status in ('starting', 'ready') and expires_at > (select clock_timestamp());
+    select extract(epoch from min(expires_at) - v_now) * 1000 into v_ms from omicron.browser_sessions
+     where status in ('starting', 'ready') and expires_at > v_now;
   end if;
   return ceil(least(86400000, greatest(0, coalesce(v_ms, 1000))));
 end $$;
 
--- Retry-After in milliseconds, of 1 to 30 s, for this expected wait.
+-- Retry-After in milliseconds, of 1 to 30 s, for this expected wait: a caller that comes a second late finds its place, one that is early is refused.
 create or replace function omicron.line_retry_ms(p_wait_ms integer) returns integer
-language sql as $$ select least(30000, greatest(1000, p_wait_ms)) $$;
+language sql as $$ select least(30000, 1000 + p_wait_ms) $$;
 
 -- Null: the caller may take a place. Else the refusal, and its place in the line: held by a replica (`p_waits`), or kept for its return.
 -- `turn`: callers that come first; `ahead`: those of them that are waiting now.

@@ -1034,29 +1034,40 @@ language sql as $$
     limit p_most) free
 $$;
 
--- Milliseconds until a place comes free for a caller with this many before it, by those that came free in the last minute.
+-- Milliseconds until a place comes free for a caller with this many before it. By the places that came free in the last minute; and by the leases
+-- that hold the others: each is expected to last as long as those that ended lately, or as it has lasted already. Before the first has ended, three
+-- times as long as it has lasted: a caller that is early comes in vain. Both are read from at most 100 leases.
 create or replace function omicron.line_wait_ms(p_turn bigint) returns integer
 language plpgsql as $$
 declare
-  v_freed bigint;
+  v_now timestamptz := clock_timestamp();
+  v_lasted double precision;
+  v_rate double precision; -- places a millisecond
   v_ms double precision;
 begin
-  select count(*) into v_freed from omicron.runners
-   where state = 'gone' and gone_at > (select clock_timestamp()) - interval '1 minute';
-  if v_freed > 0 then
-    v_ms := (p_turn + 1) * 60000.0 / v_freed;
+  select avg(extract(epoch from gone_at - assigned_at) * 1000) into v_lasted from (
+    select gone_at, assigned_at from omicron.runners
+     where state = 'gone' and gone_at > v_now - interval '1 minute' and assigned_at is not null order by gone_at desc limit 100) ended;
+  select greatest(
+    (select count(*) / 60000.0 from omicron.runners where state = 'gone' and gone_at > v_now - interval '1 minute'),
+    (select count(*) from omicron.permits where runner_id is not null) * (
+      select avg(1 / greatest(1, age, coalesce(v_lasted, 3 * age))) from (
+        select extract(epoch from v_now - starting_since) * 1000 as age from omicron.browser_sessions where status = 'ready' limit 100) live))
+    into v_rate;
+  if v_rate > 0 then
+    v_ms := (p_turn + 1) / v_rate;
   elsif exists (select from omicron.runners where state = 'draining') then -- a permit is about to be freed
     v_ms := 1000;
   else
-    select extract(epoch from min(expires_at) - clock_timestamp()) * 1000 into v_ms from omicron.browser_sessions
-     where status in ('starting', 'ready') and expires_at > (select clock_timestamp());
+    select extract(epoch from min(expires_at) - v_now) * 1000 into v_ms from omicron.browser_sessions
+     where status in ('starting', 'ready') and expires_at > v_now;
   end if;
   return ceil(least(86400000, greatest(0, coalesce(v_ms, 1000))));
 end $$;
 
--- Retry-After in milliseconds, of 1 to 30 s, for this expected wait.
+-- Retry-After in milliseconds, of 1 to 30 s, for this expected wait: a caller that comes a second late finds its place, one that is early is refused.
 create or replace function omicron.line_retry_ms(p_wait_ms integer) returns integer
-language sql as $$ select least(30000, greatest(1000, p_wait_ms)) $$;
+language sql as $$ select least(30000, 1000 + p_wait_ms) $$;
 
 -- Null: the caller may take a place. Else the refusal, and its place in the line: held by a replica (`p_waits`), or kept for its return.
 -- `turn`: callers that come first; `ahead`: those of them that are waiting now.
@@ -2733,7 +2744,7 @@ insert into omicron.migrations (name, digest, declares) values ('functions/event
 insert into omicron.migrations (name, digest, declares) values ('functions/expire.sql', 'af1015304dc8c5d7a01b9df4215eb3543cdb02a3e8407a7b458296a124fab88e', '{omicron.expire_leases(integer),"omicron.fail_stuck_starts(integer, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/guards.sql', '27a83a76f33f9b344e9d76f32a7bb9cf94482675ad58870b03af67ba292cc900', '{omicron.guard_session(),omicron.guard_runner()}');
 insert into omicron.migrations (name, digest, declares) values ('functions/hibernate.sql', '1ae39493ce599a1063e77237be16a729db515b97fdbc33869536251930cd0dc0', '{omicron.expires_soon(omicron.browser_sessions),"omicron.expiring_leases(text, integer)","omicron.hibernation_refusal(omicron.browser_sessions, omicron.runners, integer, integer)","omicron.begin_hibernation(uuid, integer, uuid, integer)","omicron.hibernate(uuid, integer, uuid, integer, integer, text, uuid, integer, text, text, bigint, integer)"}');
-insert into omicron.migrations (name, digest, declares) values ('functions/line.sql', 'be810b741c027de92f40ed6e9fa8171f7e8ca4e0eda897d50596181b36841f1e', '{"omicron.free_places(text, text, bigint)",omicron.line_wait_ms(bigint),omicron.line_retry_ms(integer),"omicron.join_line(text, text, text, text, boolean, integer, boolean)","omicron.line_turns(text, text, bigint[])","omicron.leave_line(bigint, boolean)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/line.sql', '340e7223ac35c0894e973215c4e9ed2f7152e150b007f15fbdcfbb9e30eddc8f', '{"omicron.free_places(text, text, bigint)",omicron.line_wait_ms(bigint),omicron.line_retry_ms(integer),"omicron.join_line(text, text, text, text, boolean, integer, boolean)","omicron.line_turns(text, text, bigint[])","omicron.leave_line(bigint, boolean)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/make-ready.sql', 'dd7712930c9495290b1d71744686b5e00dff0f232f93d63e55bed4903858ad92', '{"omicron.make_ready(uuid, integer, uuid, text, text, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/may-act.sql', '75430f3169d777629d4d5a3927bfc95a218366849c10029bf7336e89cb49fb76', '{"omicron.may_act(uuid, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/policies.sql', '36db4c866414bb4d0730426dd3a5d0352ae0f5bb25373e5f0860eaf1f15c68e0', '{"omicron.put_policy(text, text, jsonb)","omicron.policy_of(uuid, text)"}');
