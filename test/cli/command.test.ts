@@ -429,6 +429,30 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
     expect(await runnerPids(stack.folder)).toEqual([]);
   });
 
+  it('up takes policy presets for its sessions, says so, and has none when it is started without them', async () => {
+    const folder = await newFolder();
+    const act = async (args: string[], conversation: string) => {
+      const own = await up(folder, {}, { args });
+      const call = async (...line: string[]) => json(await command(['--folder', folder, ...line]));
+      const names = ['--user', 'ada', '--conversation', conversation, '--no-video'];
+      const { session_id: id } = await call('session', 'start', ...names);
+      const verdicts = ['http://example.com/', 'https://example.com/'].map(async url => {
+        const { action } = await call('policy', 'test', 'browser_navigate', JSON.stringify({ url }), '--session', id);
+        return action;
+      });
+      const found = await Promise.all(verdicts);
+      expect(await own.end('SIGINT')).toBe(0);
+      return { found, said: own.said(), own };
+    };
+    const taken = await act(['--policy-presets', 'ssrf,https-only'], 'with');
+    expect(taken.said).toContain('Its sessions have the policy presets ssrf, https-only');
+    expect(taken.found).toEqual(['block', 'allow']);
+    const without = await act([], 'without');
+    expect(without.said).toContain('Presets to take');
+    expect(without.found).toEqual(['allow', 'allow']);
+    await without.own.dispose();
+  });
+
   it('smoke starts a stack of its own when none runs, and stops it', async () => {
     const args = ['--folder', stack.folder, 'smoke', site.url, '--screenshot', join(stack.folder, 'own', 'page.png')];
     const smoke = await command(args, { env: { OMICRON_EGRESS: 'off' } }); // a site of this machine

@@ -86,9 +86,9 @@ export interface Up {
 export async function up(
   folder: string,
   env: Record<string, string> = {},
-  { node = process.execPath, uid }: { node?: string; uid?: number } = {},
+  { node = process.execPath, uid, args = [] }: { node?: string; uid?: number; args?: string[] } = {},
 ): Promise<Up> {
-  const child = spawn(node, [BIN, '--folder', folder, 'up'], {
+  const child = spawn(node, [BIN, '--folder', folder, 'up', ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...shell(), ...env },
     ...(uid !== undefined && { uid, gid: uid }),
