@@ -22,8 +22,9 @@ export function startKillable(
   address: string,
   others: () => readonly Killable[],
 ): Killable {
-  const child = fork(PROGRAM, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], serialization: 'advanced' });
-  const { promise: listening, resolve } = Promise.withResolvers<string>();
+  const child = fork(PROGRAM, { stdio: ['ignore', 'ignore', 'ignore', 'ipc'], serialization: 'advanced' });
+  const { promise: listening, resolve, reject } = Promise.withResolvers<string>();
+  listening.catch(() => {}); // the one that enters it sees it
   const exited = new Promise<void>(gone => child.once('exit', () => gone()));
   const killable: Killable = {
     child,
@@ -35,6 +36,7 @@ export function startKillable(
   };
   void exited.then(() => {
     killable.isOver = true;
+    reject(new Error('a controller ended before it listened'));
   });
   let provider: RunnerProvider | undefined;
   child.on('message', (message: FromController) => {

@@ -87,11 +87,14 @@ async function runAll(server: string, options: Options, progress: Progress, run:
   await database.close();
   const count = Math.ceil(options.kills / options.slices) - progress.kills;
   if (run.isStopped() || count <= 0 || progress.violations >= VIOLATIONS_MAX) return;
+  let saved = Promise.resolve();
   const lived = (isBroken: boolean) => {
     progress.kills += 1;
     progress.violations += Number(isBroken);
+    saved = saved.then(run.save);
   };
   await proveKills(server, { ...run, seed: options.seed + progress.kills, count, lived });
+  await saved;
 }
 
 const startServer = () =>
