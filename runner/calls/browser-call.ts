@@ -51,7 +51,7 @@ export function browserCall(parts: BrowserParts, call: PlaywrightCall): BrowserC
     const page = await parts.current();
     const held = await guard.dialogs.holding(page);
     // One of another tab is answered without Playwright MCP, which knows those of the current one.
-    if (held !== undefined && (held.page !== page || tool.name !== ANSWERS_DIALOGS)) return dialogOpen(held, page);
+    if (held !== undefined && (held.page !== page || form.answersDialogs !== true)) return dialogOpen(held, page);
     return settleAction(settler, form, page, asked, false);
   }
 
@@ -123,8 +123,6 @@ export function browserCall(parts: BrowserParts, call: PlaywrightCall): BrowserC
     tabs: { isFull: guard.isFull, closeAll: () => closeTabs(parts.context, guard, tool) },
   };
 }
-
-const ANSWERS_DIALOGS = 'browser_handle_dialog';
 
 const STILL_LOADING = 'The page is still loading: what is shown is what has come so far.';
 const BROKE_OFF = 'The document of the page broke off on its way: what is shown is what has come of it.';

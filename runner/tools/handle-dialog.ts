@@ -18,6 +18,7 @@ export const handleDialog = defineTool({
     unlisted: [],
     settles: ANSWERS,
     snapshotAfter: true,
+    answersDialogs: true,
     // Playwright MCP knows the dialogs of the current tab alone.
     async run(args, call) {
       const parsed = dialogArguments.safeParse(args);

@@ -25,6 +25,8 @@ export interface PlaywrightForm extends AnyForm {
   readonly namesUnfitFields?: true;
   /** A file chooser stays open, though the tool does not only read. */
   readonly keepsFileChooser?: true;
+  /** It answers a dialog of the tab, with which others wait. */
+  readonly answersDialogs?: true;
   readonly run: Run;
 }
 
