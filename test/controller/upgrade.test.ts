@@ -188,6 +188,62 @@ describe.each(CASES)('a database of release $version, on $name', { timeout: 180_
   });
 });
 
+/** A caller that waits at this replica, by its place in the line. */
+async function waitAt({ acquire }: ReturnType<typeof protocol>, userId: string) {
+  const refused = await acquire({ userId, waits: true });
+  if (refused.outcome !== 'refused' || refused.place === undefined) throw new Error(`${userId} does not wait`);
+  return { ...refused, place: refused.place };
+}
+
+describe.each(CASES)('a rollout from release $version, on $name', { timeout: 180_000 }, ({ version, open }) => {
+  it('keeps the order of callers that wait at a replica of either release, and loses none', async () => {
+    const database = await open();
+    await database.script(fileOf(version, 'schema.sql'));
+    const old = protocol(database);
+    await old.warm(1);
+    await old.maintenance.setCapacity(1);
+    const held = await old.lease({ userId: 'first' });
+    const ada = await waitAt(old, 'ada');
+    const { functions } = await releasedSchema(); // a function that a step calls is not taken away
+    await migrate(database, { ...(await nextRelease()), functions });
+    const next = protocol(database);
+    const bob = await waitAt(next, 'bob');
+    const eve = await waitAt(old, 'eve');
+    expect([ada, bob, eve].map(({ turn }) => turn)).toEqual([0, 1, 2]);
+
+    const line = [
+      { userId: 'ada', place: ada.place, replica: old },
+      { userId: 'bob', place: bob.place, replica: next },
+      { userId: 'eve', place: eve.place, replica: old },
+    ];
+    const turns = async () => {
+      const called = line.map(({ place, replica }) => replica.leases.turns('local', 't1', [place]));
+      return (await Promise.all(called)).flat();
+    };
+    expect(await turns()).toEqual([]);
+    await old.leases.release(held.session.id, null, null);
+    expect(await next.leases.yielding('local', 't1', 9)).toMatchObject([{ id: held.session.id }]);
+    // how controllers before `yielding` choose
+    const [released] = await database.query<{ id: string }>(
+      `select released ->> 'id' as id from omicron.released_leases('local', 9) released`,
+    );
+    expect(released?.id).toBe(held.session.id);
+    expect(await old.leases.endReleased(held.session.id)).toBe(true);
+    expect(await next.leases.endReleased(held.session.id)).toBe(false);
+    await old.fleet.markGone(held.runner.id);
+
+    for (const { userId, place, replica } of line.slice()) {
+      expect(await turns()).toEqual([place]);
+      const { session, runner } = await replica.claim({ userId, waits: true });
+      line.shift();
+      expect(await turns()).toEqual([]);
+      await replica.leases.end(session.id, null, null, 'released');
+      await replica.fleet.markGone(runner.id);
+    }
+    expect(await database.query('select from omicron.waiting_callers')).toEqual([]);
+  });
+});
+
 const SIGNATURE = /(function omicron\.may_act\(p_session uuid, p_epoch integer)\)/;
 
 /** This release with a change of each kind that a later one may make. */
