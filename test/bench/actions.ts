@@ -2,6 +2,8 @@
  * Ten actions of an agent: `npm run bench -- actions [--rounds 30]`. Through `/mcp` of a lease, as results are unless a client asks for
  * something else (the page after a navigation, then its changes), and without snapshots, beside plain Playwright on the same browser and pages, in turns;
  * then the former beside a lease that records a video. Runners log as they do when deployed. Writes section `actions` of `.omicron/bench.json`: actions a second.
+ *
+ * `--before FOLDER` measures the runner of another clone, whose packages are installed, in the same turns: `snapshotOfBefore` and `noneOfBefore`.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -17,7 +19,7 @@ import { machine, percentiles, ratio, writeSections } from './figures.ts';
 
 const ACTIONS = 10;
 
-const { values } = parseArgs({ options: { rounds: { type: 'string', default: '30' } } });
+const { values } = parseArgs({ options: { rounds: { type: 'string', default: '30' }, before: { type: 'string' } } });
 const rounds = Number(values.rounds);
 
 const items = Array.from({ length: 40 }, (_, n) => `<li><a href="/x${n}">item ${n}</a></li>`).join('');
@@ -81,7 +83,10 @@ const median = (of: readonly number[]) => percentiles(of).p50;
 type Kind = 'still' | 'animated';
 type Loop = (url: string) => Promise<void>;
 
-/** One loop of each variant after the other, the first round to warm up: actions a second, by variant and round. */
+/**
+ * One loop of each variant after the other, the first round to warm up: actions a second, by variant and round. The order turns round each time:
+ * a loop is faster after some others than after itself, by up to a tenth.
+ */
 async function inTurns<Variant extends string>(
   kind: Kind,
   run: Record<Variant, Loop>,
@@ -90,7 +95,7 @@ async function inTurns<Variant extends string>(
   const loops = Object.entries<Loop>(run);
   const perSecond = Object.fromEntries(loops.map(([variant]): [string, number[]] => [variant, []]));
   for (let round = 0; round <= rounds; round += 1)
-    for (const [variant, loop] of loops) {
+    for (const [variant, loop] of round % 2 === 0 ? loops : loops.toReversed()) {
       await leave();
       const startMs = performance.now();
       await loop(`${site}/${kind}/1`);
@@ -132,14 +137,33 @@ async function besideRecorded(recorded: LeasedRunner, kind: Kind) {
   return { video: median(video), videoOfSnapshot: paired(video, snapshot) };
 }
 
+/** Shares of the actions a second of the runner of a clone, each in a new lease. */
+async function besideBefore(cwd: string, kind: Kind) {
+  await using now = await startLease({ env, recordVideo: false });
+  await using before = await startLease({ env, recordVideo: false, cwd });
+  const { snapshot, snapshotBefore, none, noneBefore } = await inTurns(
+    kind,
+    {
+      snapshot: url => leased(now.client, url),
+      snapshotBefore: url => leased(before.client, url),
+      none: url => leased(now.client, url, { snapshot: 'none' }),
+      noneBefore: url => leased(before.client, url, { snapshot: 'none' }),
+    },
+    () => Promise.all([leaveLease(now), leaveLease(before)]),
+  );
+  return { snapshotOfBefore: paired(snapshot, snapshotBefore), noneOfBefore: paired(none, noneBefore) };
+}
+
 const browser = await chromium.launch({ executablePath: tools.browser, chromiumSandbox: process.getuid?.() !== 0 });
 const page = await browser.newPage({ viewport: VIEWPORT });
 const plain = { still: await besidePlain(page, 'still'), animated: await besidePlain(page, 'animated') };
 await browser.close();
+const shares = async (kind: Kind) => (values.before === undefined ? {} : besideBefore(values.before, kind));
+const beside = { still: await shares('still'), animated: await shares('animated') };
 const recorded = await startLease({ env, recordVideo: true });
 const actions = {
-  still: { ...plain.still, ...(await besideRecorded(recorded, 'still')) },
-  animated: { ...plain.animated, ...(await besideRecorded(recorded, 'animated')) },
+  still: { ...plain.still, ...beside.still, ...(await besideRecorded(recorded, 'still')) },
+  animated: { ...plain.animated, ...beside.animated, ...(await besideRecorded(recorded, 'animated')) },
 };
 for (const [kind, figures] of Object.entries(actions)) console.info(kind, JSON.stringify(figures));
 await lease[Symbol.asyncDispose]();
