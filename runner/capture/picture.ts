@@ -10,12 +10,6 @@ export interface Picture {
   readonly cssHeight: number;
 }
 
-/**
- * Bounds in pixels of what is captured, and its JPEG quality. In 1920x1080 ten actions of an agent take twice as long on a
- * page that is animated, in this size a sixth longer: docs/adr/0033-one-capture-per-tab.md.
- */
-export const PICTURE = { width: 1280, height: 720, quality: 75 } as const;
-
 /** Called with each picture that may be seen. */
 export type Watcher = (picture: Picture) => void;
 
@@ -24,3 +18,15 @@ export type Watcher = (picture: Picture) => void;
  * (docs/adr/0054-measured-decisions.md#a-recording-takes-one-picture-at-a-time-0069).
  */
 export type Pace = 'live' | 'sparing';
+
+/** JPEG quality of what is captured. */
+export const PICTURE_QUALITY = 75;
+
+/**
+ * Bounds in pixels of what is captured. At 15 a second in 1920x1080 ten actions of an agent take twice as long on a page that is animated
+ * (docs/adr/0033-one-capture-per-tab.md); a recording takes one picture at a time, and can have them as large as its file.
+ */
+export const PICTURE_SIZE: Readonly<Record<Pace, { readonly width: number; readonly height: number }>> = {
+  live: { width: 1280, height: 720 },
+  sparing: { width: 1920, height: 1080 },
+};

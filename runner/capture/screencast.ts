@@ -1,7 +1,7 @@
 import type { BrowserContext, CDPSession, Page } from 'playwright-core';
 import { alarm } from '../../time/alarm.ts';
 import { type Clock, neverAborts } from '../../time/clock.ts';
-import { type Pace, PICTURE, type Picture } from './picture.ts';
+import { type Pace, PICTURE_QUALITY, PICTURE_SIZE, type Picture } from './picture.ts';
 
 export interface Screencast {
   setPace(pace: Pace): void;
@@ -12,12 +12,13 @@ export interface Screencast {
 export interface ScreencastOptions {
   readonly context: BrowserContext;
   readonly page: Page;
+  readonly pace: Pace;
   readonly onPicture: (picture: Picture) => void;
   readonly clock: Clock;
 }
 
 /** `live`: smooth enough to follow a hand, at two thirds of the work of 25. */
-const PERIOD_MS: Readonly<Record<Pace, number>> = { live: 1_000 / 15, sparing: 1_000 / 8 };
+const PERIOD_MS: Readonly<Record<Pace, number>> = { live: 1_000 / 15, sparing: 1_000 / 5 };
 /**
  * With the five of Playwright's own screencast, a machine that cannot hold the rate fills the queue: pictures are then a
  * second old and actions take 4 to 15 times as long (measured; docs/adr/0033-one-capture-per-tab.md).
@@ -42,7 +43,7 @@ export async function startScreencast(options: ScreencastOptions): Promise<Scree
   const session: CDPSession = await context.newCDPSession(page);
   const acknowledged = acknowledgementPace(clock);
   const stopped = new AbortController();
-  let pace: Pace = 'live';
+  let { pace } = options;
   let shown: string | undefined;
   /** When it was started, until its first picture. */
   let startedMs: number | undefined;
@@ -53,9 +54,9 @@ export async function startScreencast(options: ScreencastOptions): Promise<Scree
         startedMs = clock.nowMs();
         await session.send('Page.startScreencast', {
           format: 'jpeg',
-          quality: PICTURE.quality,
-          maxWidth: PICTURE.width,
-          maxHeight: PICTURE.height,
+          quality: PICTURE_QUALITY,
+          maxWidth: PICTURE_SIZE[pace].width,
+          maxHeight: PICTURE_SIZE[pace].height,
           maxFramesInFlight: IN_FLIGHT,
         });
         return;
@@ -99,7 +100,9 @@ export async function startScreencast(options: ScreencastOptions): Promise<Scree
   await start(STARTS_MAX);
   return {
     setPace(wanted) {
+      if (wanted === pace) return;
       pace = wanted;
+      again.setAt(clock.nowMs()); // in its size
     },
     stop() {
       stopped.abort();

@@ -39,7 +39,7 @@ export function tabCapture(options: TabCaptureOptions): TabCapture {
   async function adjustNow(): Promise<void> {
     if (watchers.size === 0) return end();
     const pace = [...watchers.values()].includes('live') ? 'live' : 'sparing';
-    capture ??= await startCapture(options, show);
+    capture ??= await startCapture(options, pace, show);
     capture.setPace(pace);
   }
 
@@ -80,6 +80,7 @@ interface Capture {
 /** No picture leaves but through the guard and the mask. */
 async function startCapture(
   { context, page, pictures, mask, clock }: TabCaptureOptions,
+  pace: Pace,
   show: (picture: Picture) => void,
 ): Promise<Capture> {
   let ended = false;
@@ -90,7 +91,7 @@ async function startCapture(
     if (pictures.isGuarding()) guarded.add(picture);
     else masked.add(picture);
   }
-  const screencast = await startScreencast({ context, page, clock, onPicture: add });
+  const screencast = await startScreencast({ context, page, pace, clock, onPicture: add });
   return {
     setPace: screencast.setPace,
     end() {

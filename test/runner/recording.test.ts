@@ -1,4 +1,4 @@
-import { execFile, execFileSync } from 'node:child_process';
+import { execFile, execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -124,6 +124,38 @@ const upload = () =>
       [ENV.artifactStore]: pathToFileURL(store).href,
     },
   });
+
+/** Lines of small letters and of single pixels: in a picture that was made larger they are soft. */
+const SMALL_PRINT = `() => { document.body.innerHTML = '<div style="font:11px/13px sans-serif">' + Array.from({ length: 70 }, (_, n) =>
+  'Row ' + n + ': lorem ipsum dolor sit amet, consectetur adipiscing elit '.repeat(4) + '<br>').join('') + '</div>'; return 1 }`;
+
+/** Likeness of the last picture of a video and a screenshot, up to 1. */
+function likenessOf(path: string, screenshot: Buffer): number {
+  const shot = join(store, 'shot.png');
+  writeFileSync(shot, screenshot);
+  const last = join(store, 'last.png');
+  execFileSync('ffmpeg', ['-v', 'error', '-y', '-sseof', '-1', '-i', path, '-update', '1', last]);
+  const { stderr } = spawnSync('ffmpeg', ['-i', last, '-i', shot, '-lavfi', 'ssim', '-f', 'null', '-'], {
+    encoding: 'utf8',
+  });
+  return Number(/All:([\d.]+)/.exec(stderr)?.[1]);
+}
+
+test('a picture of the video is as sharp as a screenshot, letters of 11 pixels too', async () => {
+  const { token, mcpToken } = await controller.assignment(runner, { recordVideo: true, keepPages: 'none' });
+  await runner.post('/assign', { token });
+  const client = await connect(runner.url, mcpToken);
+  await callText(client, 'browser_navigate', { url: site.url });
+  await callText(client, 'browser_evaluate', { function: SMALL_PRINT });
+  const { content } = await client.callTool({ name: 'browser_take_screenshot', arguments: { type: 'png' } });
+  const picture = (content as { type: string; data?: string }[]).find(({ type }) => type === 'image'); // the tool-result shape of the protocol
+  await callText(client, 'browser_wait_for', { time: 3 });
+  await client.close();
+  runner.child.kill('SIGTERM');
+  await runner.exited;
+  const [path = ''] = videos(runner.outputDir);
+  expect(likenessOf(path, Buffer.from(picture?.data ?? '', 'base64'))).toBeGreaterThan(0.97);
+});
 
 test('[O12] SIGTERM: the recording is finalised at 1920x1080, as long as the session was, then the process exits', async () => {
   const { seconds } = await useBrowser();
