@@ -65,7 +65,7 @@ export const describeDialog = (open: OpenDialog, tabs: readonly Page[]): string 
 export const describeAnswered = (open: OpenDialog, tabs: readonly Page[]): string =>
   `The ${nameDialog(open)} in ${nameTab(open, tabs)} was answered.`;
 
-export const nameDialog = ({ dialog }: OpenDialog): string => {
+const nameDialog = ({ dialog }: OpenDialog): string => {
   const message = dialog.message();
   const shown = message.length > MESSAGE_CHARACTERS_MAX ? `${message.slice(0, MESSAGE_CHARACTERS_MAX)}…` : message;
   return `"${dialog.type()}" dialog with message "${shown}"`;

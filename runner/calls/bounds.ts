@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core';
 import { actionTimeout, type ToolCode } from '../../contract/tool-codes.ts';
 import { CODE_META, refusalResult } from '../../contract/tool-failure.ts';
 import type { RunnerBrowser } from '../browser/browser.ts';
-import { describeDialog, nameDialog, type OpenDialog } from '../browser/dialogs.ts';
+import { describeDialog, type OpenDialog } from '../browser/dialogs.ts';
 import type { PageGuard } from '../browser/page-guard.ts';
 import { errorLines } from '../browser/page-text.ts';
 import { recoverPages } from '../browser/recover-page.ts';
@@ -31,6 +31,7 @@ export const untilAborted = (signal: AbortSignal): Promise<undefined> =>
 
 const DIALOG_OPEN = {
   code: 'dialog_open',
+  why: 'A dialog is open on the page.',
   instead: 'Answer it with browser_handle_dialog.',
 } as const;
 
@@ -38,7 +39,7 @@ const DIALOG_OPEN = {
 export const dialogOpen = (held: OpenDialog, page: Page): CallToolResult =>
   refusalResult(
     held.page === page
-      ? { ...DIALOG_OPEN, why: `The ${nameDialog(held)} is open on the page.` }
+      ? DIALOG_OPEN
       : { ...DIALOG_OPEN, why: `This tab waits for a dialog. ${describeDialog(held, page.context().pages())}` },
   );
 

@@ -158,6 +158,7 @@ describe('deliveries', () => {
     await eventually('the good one', () => good.numbers().length === 9);
     await write(own[0] ?? '', 4);
     await eventually('the next', () => good.numbers().includes(4));
+    await eventually('an attempt of each session', () => hanging.numbers().length >= 3);
     expect(hanging.numbers()).toEqual([1, 1, 1]);
     hangs = false;
     released.resolve(503);
