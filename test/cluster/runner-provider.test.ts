@@ -1,15 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { kubectl } from '../../cluster/kubectl.ts';
-import {
-  KEEP_POD,
-  LABELS,
-  PORTS,
-  RUNNER_COMMAND,
-  RUNNER_TEMPLATE,
-  runnerName,
-  SERVICE_ACCOUNTS,
-} from '../../contract/names.ts';
+import { LABELS, PORTS, RUNNER_COMMAND, RUNNER_TEMPLATE, runnerName, SERVICE_ACCOUNTS } from '../../contract/names.ts';
 import { kubernetesRunners } from '../../controller/runners/kubernetes/provider.ts';
 import { type ProviderUnderTest, runnerProviderContract } from '../controller/runners/provider.contract.ts';
 import { eventually } from '../eventually.ts';
@@ -133,19 +125,6 @@ it('[S6] a leased pod says whose it is, and outlives the template that warm ones
   await kubectl(['-n', copy.namespace, 'delete', 'podtemplate', other]);
   await eventually('the warm one goes', async () => (await podOf(warm)) === undefined, 60_000);
   expect(await podOf(leased)).toMatchObject({ metadata: { uid: owned.uid } });
-  expect(owned.annotations).toMatchObject(KEEP_POD);
-  const held = (finalizers: readonly string[]) =>
-    kubectl([
-      ...['-n', copy.namespace, 'patch', 'pod', runnerName(leased), '--type=merge'],
-      ...['-p', JSON.stringify({ metadata: { finalizers } })],
-    ]);
-  await held(['omicron.dev/test']);
-  await eventually('neither Karpenter nor the autoscaler is kept from it while it ends', async () => {
-    expect(await provider.remove(leased)).toBe('deleting');
-    const { deletionTimestamp, annotations = {} } = (await podOf(leased))?.metadata ?? {};
-    return deletionTimestamp !== undefined && Object.keys(KEEP_POD).every(name => annotations[name] === undefined);
-  });
-  await held([]);
   await eventually('it is removed', async () => (await provider.remove(leased)) === 'gone', 60_000);
 });
 
