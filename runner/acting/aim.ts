@@ -11,7 +11,7 @@ const SCRIPT = pageScript(new URL('./aim.page.js', import.meta.url));
 export const AIMED_AT = 'omicronAimedAt';
 const AIM = `({ injected, elements }, isWatched) => {
   const aim = (${SCRIPT})(elements);
-  if (!isWatched || aim === null || elements.length !== 1) return aim;
+  if (!isWatched || window !== window.top || aim === null || elements.length !== 1) return aim;
   const ready = injected.checkElementStates(elements[0], ['visible', 'enabled', 'stable'], true);
   globalThis.${AIMED_AT} = { element: elements[0], ready };
   return { ...aim, isWatched: true };
@@ -49,9 +49,6 @@ export async function aimAt(page: Page, target: string, isWatched = false): Prom
  */
 async function readAim(page: Page, target: string, isWatched: boolean): Promise<unknown> {
   const selector = isRef(target) ? `aria-ref=${target}` : readSelector(target);
-  const main = playwrightFrame(page.mainFrame());
-  const found = await main.selectors.callOnSelector({ selector, strict: false }, AIM, isWatched);
-  if (found?.frame === main) return found.result;
-  const inFrame = aim.safeParse(found?.result).data;
-  return inFrame && { ...inFrame, isWatched: false };
+  const { selectors } = playwrightFrame(page.mainFrame());
+  return (await selectors.callOnSelector({ selector, strict: false }, AIM, isWatched))?.result;
 }

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { callText } from '../runner/start.ts';
 import { startLease } from '../runner/start-lease.ts';
+import { pdfOf } from '../site/pdf.ts';
 import { newFolder, ROOT } from './machine.ts';
 import { cloneWith, stackPackages } from './stack-clone.ts';
 
@@ -29,15 +30,7 @@ const OF_DEPLOYMENTS = /^(?:@kubernetes\/|@aws-sdk\/|@smithy\/|openid-client$)/;
 
 const IMPORTS = /\bfrom '([@a-z][^']*)';|\bimport\('([@a-z][^']*)'\)/g;
 
-const PDF = `%PDF-1.4
-1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj
-2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj
-3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 144]/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>>>>>endobj
-4 0 obj<</Length 46>>stream
-BT /F1 18 Tf 20 100 Td (Total 123.45 EUR) Tj ET
-endstream endobj
-5 0 obj<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>endobj
-trailer<</Root 1 0 R>>`;
+const PDF = pdfOf('Total 123.45 EUR');
 
 it('installs for the stack alone every package that a part of it imports', () => {
   const packages = stackPackages();

@@ -1,28 +1,16 @@
-import { randomUUID } from 'node:crypto';
-import { chromium, type Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { aimAt } from '../../../runner/acting/aim.ts';
 import { pressOnceReady } from '../../../runner/acting/press-once-ready.ts';
-import { launchBrowser, type RunnerBrowser } from '../../../runner/browser/browser.ts';
-import { browserPath } from '../../../runner/browser/browser-path.ts';
-import { createTempDir, type TempDir } from '../../../runner/browser/temp-dir.ts';
+import { startBrowser } from '../browser/start-browser.ts';
 
-let temp: TempDir;
-let browser: RunnerBrowser;
+let browser: Awaited<ReturnType<typeof startBrowser>>;
 let page: Page;
 beforeAll(async () => {
-  temp = createTempDir(randomUUID());
-  const searchPath = process.env.PATH ?? '';
-  browser = await launchBrowser({
-    executable: browserPath(process.env.OMICRON_CHROMIUM, searchPath, () => chromium.executablePath()),
-    ...{ sandbox: true, tempDir: temp.path, egressUrl: undefined, searchPath },
-  });
+  browser = await startBrowser();
   page = await browser.context.newPage();
 });
-afterAll(async () => {
-  await browser.close();
-  temp.remove();
-});
+afterAll(() => browser[Symbol.asyncDispose]());
 
 const RECORD = `<script>const seen = []; for (const type of ['mousemove', 'mousedown', 'click'])
   addEventListener(type, ({ target, clientX, clientY }) => seen.push([type, target.id, clientX, clientY]), true)</script>`;

@@ -1,12 +1,9 @@
-import { randomUUID } from 'node:crypto';
-import { type CDPSession, chromium, type Page } from 'playwright-core';
+import type { CDPSession, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { launchBrowser, type RunnerBrowser } from '../../../runner/browser/browser.ts';
-import { browserPath } from '../../../runner/browser/browser-path.ts';
-import { createTempDir, type TempDir } from '../../../runner/browser/temp-dir.ts';
 import { captureVisible } from '../../../runner/browser/visible-picture.ts';
 import { windowPictures } from '../../../runner/browser/window-pictures.ts';
 import { eventually } from '../../eventually.ts';
+import { startBrowser } from './start-browser.ts';
 
 const ROWS = 120;
 /** Each row has a colour of its own, so that a picture of another part, or one that lacks a part, is another one. */
@@ -18,25 +15,16 @@ type Area = Record<'x' | 'y' | 'width' | 'height', number>;
 const OPTIONS = { scale: 'css', caret: 'initial' } as const;
 
 describe('a picture of the window', () => {
-  let temp: TempDir;
-  let browser: RunnerBrowser;
+  let browser: Awaited<ReturnType<typeof startBrowser>>;
   let page: Page;
   let session: CDPSession;
   beforeAll(async () => {
-    temp = createTempDir(randomUUID());
-    const searchPath = process.env.PATH ?? '';
-    browser = await launchBrowser({
-      executable: browserPath(process.env.OMICRON_CHROMIUM, searchPath, () => chromium.executablePath()),
-      ...{ sandbox: true, tempDir: temp.path, egressUrl: undefined, searchPath },
-    });
+    browser = await startBrowser();
     page = await browser.context.newPage();
     session = await browser.context.newCDPSession(page);
     await page.setContent(PAGE);
   });
-  afterAll(async () => {
-    await browser.close();
-    temp.remove();
-  });
+  afterAll(() => browser[Symbol.asyncDispose]());
 
   /** Chromium's own picture of the surface. It lacks parts now and then, so that the picture need only be one of those that it takes. */
   const expectAsOfSurface = (picture: Buffer, params: { optimizeForSpeed?: boolean }, area?: Area) =>

@@ -1,32 +1,20 @@
-import { randomUUID } from 'node:crypto';
-import { chromium, type Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { launchBrowser, type RunnerBrowser } from '../../../runner/browser/browser.ts';
-import { browserPath } from '../../../runner/browser/browser-path.ts';
-import { createTempDir, type TempDir } from '../../../runner/browser/temp-dir.ts';
 import { captureTabs } from '../../../runner/capture/captures.ts';
 import type { Picture } from '../../../runner/capture/picture.ts';
 import { guardPictures } from '../../../runner/secrecy/pictures.ts';
 import { realClock } from '../../../time/clock.ts';
 import { eventually } from '../../eventually.ts';
+import { startBrowser } from '../browser/start-browser.ts';
 
 /** Enough that some are caught between two renderers: with a single try this failed each time. */
 const TABS = 15;
 
-let temp: TempDir;
-let browser: RunnerBrowser;
+let browser: Awaited<ReturnType<typeof startBrowser>>;
 beforeAll(async () => {
-  temp = createTempDir(randomUUID());
-  const searchPath = process.env.PATH ?? '';
-  browser = await launchBrowser({
-    executable: browserPath(process.env.OMICRON_CHROMIUM, searchPath, () => chromium.executablePath()),
-    ...{ sandbox: true, tempDir: temp.path, egressUrl: undefined, searchPath },
-  });
+  browser = await startBrowser();
 });
-afterAll(async () => {
-  await browser.close();
-  temp.remove();
-});
+afterAll(() => browser[Symbol.asyncDispose]());
 
 test('a tab that goes from one renderer to another just then is captured all the same', async () => {
   const { context } = browser;
