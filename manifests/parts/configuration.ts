@@ -120,9 +120,17 @@ export const renderEgressSettings = (env: Environment): Values =>
     env.settings?.egress,
   );
 
-/** Changes with the settings, so that a change rolls the pods. */
+/** Changes with the settings, so that a change rolls the pods. The Helm chart computes it too: `omicron.settingsDigest`. */
 export const digestSettings = (settings: Values): string =>
-  createHash('sha256').update(JSON.stringify(settings)).digest('hex').slice(0, 16);
+  createHash('sha256')
+    .update(
+      Object.keys(settings)
+        .sort()
+        .map(name => `${name}=${settings[name]}\n`)
+        .join(''),
+    )
+    .digest('hex')
+    .slice(0, 16);
 
 /** Every key of a Secret as an environment variable of that name. */
 export const fromSecret = (secret: { name: string; keys: readonly string[] }): k8s.EnvVar[] =>

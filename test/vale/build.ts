@@ -1,27 +1,7 @@
-import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync } from 'node:fs';
-import { join } from 'node:path';
-import { ROOT } from '../local/machine.ts';
+import { buildGoTool } from '../go-tool.ts';
 
-/** The version that go.mod names is built again whenever it changes: Go's cache decides. */
-const PROGRAM = join(ROOT, '.omicron', 'vale');
-
-/**
- * Vale, built from its Go module: a minute the first time. Undefined: this machine has no Go, or no C compiler, or cannot reach a module
- * proxy; `why` is called with what to do.
- */
-export function buildVale(why: (reason: string) => void): string | undefined {
-  mkdirSync(join(ROOT, '.omicron'), { recursive: true });
-  const { status, error, stderr } = spawnSync('go', ['build', '-o', PROGRAM, 'github.com/errata-ai/vale/v3/cmd/vale'], {
-    cwd: import.meta.dirname,
-    encoding: 'utf8',
-  });
-  if (status === 0) return PROGRAM;
-  if (existsSync(PROGRAM)) return PROGRAM;
-  why(
-    `Vale was not built: it needs Go 1.26 or newer (https://go.dev/dl), a C compiler and a module proxy. ${error?.message ?? stderr}`,
-  );
-  return undefined;
-}
+/** Vale, built from its Go module: a minute the first time. */
+export const buildVale = (why: (reason: string) => void): string | undefined =>
+  buildGoTool({ name: 'vale', folder: import.meta.dirname, module: 'github.com/errata-ai/vale/v3/cmd/vale' }, why);
 
 if (import.meta.main && buildVale(reason => process.stderr.write(`${reason}\n`)) === undefined) process.exitCode = 1;
