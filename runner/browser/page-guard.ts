@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core';
 import { realClock } from '../../time/clock.ts';
 import { isClosedPage } from './addresses.ts';
+import { type AwaitedDocuments, awaitedDocuments } from './awaited-documents.ts';
 import type { RunnerBrowser } from './browser.ts';
 import { followDialogs, type OpenDialogs } from './dialogs.ts';
 import { type Incidents, incidents } from './incidents.ts';
@@ -17,6 +18,7 @@ export interface PageGuard {
   newTab(): Promise<Page>;
   /** The dialogs of all tabs. */
   readonly dialogs: OpenDialogs;
+  readonly awaited: AwaitedDocuments;
   /** Such a page answers no script until the dialog is handled. */
   showsDialog(page: Page): boolean;
   /** Whether the dialog is the page's question whether to leave it. */
@@ -97,6 +99,7 @@ export function guardPages(browser: GuardedBrowser, report: (what: string, page:
     incidents: known,
     settled: () => endings.settled(),
     dialogs,
+    awaited: awaitedDocuments(context, realClock.nowMs),
     showsDialog: page => dialogs.of(page) !== undefined,
     asksToLeave: page => dialogs.of(page)?.dialog.type() === 'beforeunload',
     close: (page, why) => endings.close(page, why),

@@ -5,11 +5,11 @@ import type { PageGuard } from './page-guard.ts';
 const ANSWER_MS = 1_000;
 
 /**
- * Frees what would block every later call: Playwright MCP asks each tab for its title in each call, and each frame
- * for its part of a snapshot. A script that never ends is stopped; a tab that still does not answer is closed; a
- * frame that never loaded (one at a blocked address, for example) is removed from its page. Returns what was done,
- * for the agent. A tab that shows a dialog is left alone, and so is every other that does not answer while one is open: a
- * dialog holds all tabs of its process until browser_handle_dialog.
+ * Frees what would block every later call: Playwright MCP asks each tab for its title in each call, and each frame for its part of a
+ * snapshot. A document whose server is silent is given up; a script that never ends is stopped; a tab that still does not answer is closed; a
+ * frame that never loaded (one at a blocked address, for example) is removed from its page. Returns what was done, for the agent. A tab that
+ * shows a dialog is left alone, and so is every other that does not answer while one is open: a dialog holds all tabs of its process until
+ * browser_handle_dialog.
  */
 export async function recoverPages(context: BrowserContext, guard: PageGuard): Promise<string[]> {
   const notes = await Promise.all(context.pages().map(page => recoverPage(page, guard)));
@@ -19,6 +19,7 @@ export async function recoverPages(context: BrowserContext, guard: PageGuard): P
 async function recoverPage(page: Page, guard: PageGuard): Promise<string[]> {
   if (guard.showsDialog(page)) return [];
   const isHeld = () => guard.dialogs.all().length > 0;
+  await guard.awaited.arrived(page);
   if (await doesAnswer(page)) return isHeld() ? [] : removeDeadFrames(page);
   if (isHeld()) return [];
   await inTime(guard.stopScript(page));

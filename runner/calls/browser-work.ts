@@ -105,7 +105,7 @@ export async function browserWork({ browser, guard, filesDir }: BrowserWorkOptio
   let conceal: Conceal = async text => text;
   let isGuarding = () => false;
   const bounds = callBounds(browser, guard, () => isGuarding());
-  const settle = settler(context, realClock.nowMs);
+  const settle = settler(context, { nowMs: realClock.nowMs, awaited: guard.awaited });
   const current = () => currentPage(context);
   const patterns = textThread({ seconds: PATTERN_SECONDS });
   const parts: BrowserParts = {

@@ -52,6 +52,7 @@ export function notes(lease: NotesLease): Stage {
         startMs,
       ),
       ...browser.parts.guard.incidents.takeNotes(),
+      ...browser.parts.guard.awaited.takeNotes(),
       ...(tool.usesPage ? dialogsElsewhere(result, browser.parts) : []),
       ...downloaded,
       ...(before.written.length > 0 ? [['Console:', ...before.written].join('\n')] : []),

@@ -1,7 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { BrowserContext, Page } from 'playwright-core';
+import { tabOfDocument } from '../browser/request-frame.ts';
 import { textOf } from '../results/result.ts';
-import { tabOfDocument } from '../settle/requests.ts';
 
 /** The page that a call leaves, for the timeline (A7). */
 export interface PageFacts {

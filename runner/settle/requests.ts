@@ -1,4 +1,5 @@
-import type { BrowserContext, Frame, Page, Request } from 'playwright-core';
+import type { BrowserContext, Page, Request } from 'playwright-core';
+import { frameOf } from '../browser/request-frame.ts';
 
 /** The requests of one action. */
 export interface ActionRequests {
@@ -108,21 +109,5 @@ export function watchRequests(context: BrowserContext, nowMs: () => number): Req
 }
 
 const keyOf = (request: Request): string => `${request.method()} ${request.url().split('?', 1)[0]}`;
-
-/** Undefined: of a document that is not there yet, or of a worker. */
-export function frameOf(request: Request): Frame | undefined {
-  try {
-    return request.frame();
-  } catch {
-    return undefined;
-  }
-}
-
-/** The tab whose own document this is; undefined for anything else. */
-export function tabOfDocument(request: Request): Page | undefined {
-  const frame = request.isNavigationRequest() ? frameOf(request) : undefined;
-  const page = frame?.page();
-  return frame === page?.mainFrame() ? page : undefined;
-}
 
 const pageOf = (request: Request): Page | undefined => frameOf(request)?.page();

@@ -1,15 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BrowserContext, Frame, Page, Request } from 'playwright-core';
+import type { AwaitedDocuments } from '../browser/awaited-documents.ts';
+import { frameOf, tabOfDocument } from '../browser/request-frame.ts';
 import { GIVEN_UP, loadedOrBroken } from './loaded.ts';
 import { type Challenge, type Look, type QuietPage, quietPage } from './quiet-page.ts';
-import {
-  type ActionRequests,
-  frameOf,
-  REQUESTS_MAX,
-  type RequestWatch,
-  tabOfDocument,
-  watchRequests,
-} from './requests.ts';
+import { type ActionRequests, REQUESTS_MAX, type RequestWatch, watchRequests } from './requests.ts';
 
 /**
  * Runs an action on a page and resolves with its outcome once the page has answered: documents that it asked for are
@@ -44,6 +39,13 @@ export interface SettleOptions<T> {
   readonly begins?: 'asks' | 'script' | 'input';
 }
 
+export interface SettlerOptions {
+  readonly nowMs: () => number;
+  readonly awaited: Pick<AwaitedDocuments, 'arrived'>;
+  /** Time for each answer of a page, in milliseconds. */
+  readonly answerMs?: number;
+}
+
 /** After a change the page is quiet for this long. */
 const QUIET_MS = 80;
 /** An answer of the page to a click comes in this time. */
@@ -68,7 +70,7 @@ const LOST_MAX = 3;
 /** A document that is here is shown in this time, or is a download. */
 const COMMIT_MS = 500;
 
-export function settler(context: BrowserContext, nowMs: () => number, answerMs?: number): Settler {
+export function settler(context: BrowserContext, { nowMs, awaited, answerMs }: SettlerOptions): Settler {
   let named = false;
   const requests = watchRequests(context, nowMs);
   const pages = new WeakMap<Page, QuietPage>();
@@ -117,6 +119,7 @@ export function settler(context: BrowserContext, nowMs: () => number, answerMs?:
       }
       return outcome;
     } finally {
+      await Promise.all([page, ...answer.opened].map(tab => awaited.arrived(tab)));
       const moved = answer.hasMoved();
       answer.stop();
       if (moved) prepare(page);

@@ -1,7 +1,7 @@
 import type { BrowserContext, Request } from 'playwright-core';
 import type { Span } from '../../process/span.ts';
 import { isTracing, openSpan } from '../../process/tracing.ts';
-import { tabOfDocument } from './requests.ts';
+import { tabOfDocument } from '../browser/request-frame.ts';
 
 /** The running spans of a lease, to which page loads are added. */
 interface Running {

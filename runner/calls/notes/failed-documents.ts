@@ -1,7 +1,7 @@
 import type { BrowserContext, Request } from 'playwright-core';
+import { tabOfDocument } from '../../browser/request-frame.ts';
 import { shownAddress } from '../../browser/shown.ts';
 import { GIVEN_UP } from '../../settle/loaded.ts';
-import { tabOfDocument } from '../../settle/requests.ts';
 
 /** Documents that did not come, for the results of calls. */
 export interface FailedDocuments {

@@ -1,7 +1,7 @@
 import type { BrowserContext, Response } from 'playwright-core';
 import { quotedText } from '../../browser/page-text.ts';
+import { frameOf } from '../../browser/request-frame.ts';
 import { shownAddress } from '../../browser/shown.ts';
-import { frameOf } from '../../settle/requests.ts';
 
 /** Sites that ask for a username and a password by HTTP, for the results of calls: a browser asks its person outside of the page. */
 export interface HttpLogins {

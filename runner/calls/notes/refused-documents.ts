@@ -1,7 +1,7 @@
 import type { BrowserContext, Page } from 'playwright-core';
 import { REFUSAL_HEADER } from '../../../contract/egress.ts';
 import type { EgressForwarder, EgressRefusal } from '../../browser/egress-forwarder.ts';
-import { tabOfDocument } from '../../settle/requests.ts';
+import { tabOfDocument } from '../../browser/request-frame.ts';
 
 /** Documents that the egress proxy refused: Chromium shows a refused tunnel as a failed connection, and a refused http page as the site's. */
 export interface RefusedDocuments {

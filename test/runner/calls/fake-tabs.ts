@@ -70,6 +70,7 @@ export function fakeGuard(open: { dialogs: readonly string[] } = { dialogs: [] }
       closed.push(why);
     },
     dialogs: { holding: async (page: Page) => held(page)[0], all: () => open.dialogs.map(() => ({})) },
+    awaited: { arrived: async () => undefined },
   } as unknown as PageGuard; // all that is asked of it
   return { guard, closed };
 }

@@ -11,7 +11,11 @@ function lease() {
       show: (view: object) => shown.push(view),
       parts: {
         context: Object.assign(new EventEmitter(), { pages: () => [] }),
-        guard: { incidents: { takeNotes: () => ['A tab was closed.'] }, dialogs: { all: () => [] } },
+        guard: {
+          awaited: { takeNotes: () => ['A document was given up.'] },
+          incidents: { takeNotes: () => ['A tab was closed.'] },
+          dialogs: { all: () => [] },
+        },
       },
     },
     pages: { beforeClosing: async () => shown.push({ kept: true }), afterCall: async () => ({}) },
@@ -39,7 +43,7 @@ test('an answer has what happened beside it, the page first and the console last
       'The site asks for a password by HTTP.',
       'The page asked to print.',
     ],
-    ...['A tab was closed.', 'Downloaded file a.txt'],
+    ...['A tab was closed.', 'A document was given up.', 'Downloaded file a.txt'],
     ...['Console:\n[ERROR] broken', 'resource_link'],
   ]);
 });

@@ -18,7 +18,11 @@ async function open(html: string): Promise<void> {
   const context = await browser.newContext();
   await context.route('**/*', route => route.fulfill({ contentType: 'text/html', body: `<!doctype html>${html}` }));
   page = await context.newPage();
-  settling = settler(context, () => performance.now(), 30_000);
+  settling = settler(context, {
+    nowMs: () => performance.now(),
+    awaited: { arrived: async () => undefined },
+    answerMs: 30_000,
+  });
   await page.goto('http://keys.test/');
 }
 

@@ -26,7 +26,11 @@ beforeEach(async () => {
   );
   page = await context.newPage();
   // On a busy machine too every look has its answer: without one a page counts as changed.
-  settling = settler(context, () => performance.now(), 30_000);
+  settling = settler(context, {
+    nowMs: () => performance.now(),
+    awaited: { arrived: async () => undefined },
+    answerMs: 30_000,
+  });
   writer = snapshotWriter(context, async text => text, settling.look, {
     outlineOf: async (...page) => outlineOf(...page),
     find: async (...search) => findInOutline(...search),
