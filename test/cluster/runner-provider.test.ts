@@ -1,7 +1,16 @@
 import { randomUUID } from 'node:crypto';
+import type { V1Pod } from '@kubernetes/client-node';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { kubectl } from '../../cluster/kubectl.ts';
-import { LABELS, PORTS, RUNNER_COMMAND, RUNNER_TEMPLATE, runnerName, SERVICE_ACCOUNTS } from '../../contract/names.ts';
+import {
+  KEEP_POD,
+  LABELS,
+  PORTS,
+  RUNNER_COMMAND,
+  RUNNER_TEMPLATE,
+  runnerName,
+  SERVICE_ACCOUNTS,
+} from '../../contract/names.ts';
 import { kubernetesRunners } from '../../controller/runners/kubernetes/provider.ts';
 import { type ProviderUnderTest, runnerProviderContract } from '../controller/runners/provider.contract.ts';
 import { eventually } from '../eventually.ts';
@@ -125,6 +134,21 @@ it('[S6] a leased pod says whose it is, and outlives the template that warm ones
   await kubectl(['-n', copy.namespace, 'delete', 'podtemplate', other]);
   await eventually('the warm one goes', async () => (await podOf(warm)) === undefined, 60_000);
   expect(await podOf(leased)).toMatchObject({ metadata: { uid: owned.uid } });
+  expect(owned.annotations).toMatchObject(KEEP_POD);
+  const pod = ['-n', copy.namespace, 'pod', runnerName(leased)];
+  const setFinalizers = (finalizers: readonly string[]) =>
+    kubectl(['patch', ...pod, '--type=merge', '-p', JSON.stringify({ metadata: { finalizers } })]);
+  await setFinalizers(['omicron.dev/test']);
+  try {
+    await eventually('Karpenter and the autoscaler may take its node while it ends', async () => {
+      expect(await provider.remove(leased)).toBe('deleting');
+      const { metadata } = JSON.parse(await kubectl(['get', ...pod, '-o', 'json'])) as V1Pod;
+      const isKept = Object.keys(KEEP_POD).some(name => metadata?.annotations?.[name] !== undefined);
+      return metadata?.deletionTimestamp !== undefined && !isKept;
+    });
+  } finally {
+    await setFinalizers([]);
+  }
   await eventually('it is removed', async () => (await provider.remove(leased)) === 'gone', 60_000);
 });
 
