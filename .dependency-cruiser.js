@@ -39,8 +39,8 @@ export const rooms = {
   ],
   policies: ['contract'],
   images: ['contract/names'],
-  // builds the wheel with the Python of the tests; the catalogue's entry offers the presets
-  release: ['local/test-tools', 'contract/policy/presets'],
+  // builds the wheel with the Python of the tests; the catalogue's entry offers the presets; what is signed is what the command verifies
+  release: ['local/test-tools', 'contract/policy/presets', 'cli/verify', 'manifests'],
   // a deployment for tests and for the main job, with sites for browsers to visit
   cluster: ['contract', 'client', 'local', 'images', 'infra/root-application', 'manifests', 'test/site'],
 };

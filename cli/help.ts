@@ -44,6 +44,10 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'webhook add https://example.com/hooks --user ada',
   ],
   'webhook replay': ['webhook replay ID', 'webhook replay ID 7345.812 7345.815'],
+  verify: [
+    'verify 0.1.0 --from registry.example.com/omicron-browser --key cosign.pub',
+    'verify 0.1.0 --from ./release --key cosign.pub --only omicron-browser manifests',
+  ],
   cost: ['cost --sessions 100', 'cost --sessions 500 --env dev --fill 90'],
   usage: ['usage --by tag:team --since 2026-11-01T00:00:00Z'],
 };

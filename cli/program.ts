@@ -12,6 +12,7 @@ import { profileCommands } from './commands/profile.ts';
 import { sessionCommands } from './commands/session.ts';
 import { usageCommand } from './commands/usage.ts';
 import { userCommands } from './commands/user.ts';
+import { verifyCommand } from './commands/verify.ts';
 import { webhookCommands } from './commands/webhook.ts';
 import type { Cli } from './connect.ts';
 import { EXIT, errorLine, exitCodeOf } from './exit.ts';
@@ -69,6 +70,7 @@ export function createProgram({ environment, signal, stdin, stdout, stderr }: Pr
   profileCommands(program, cli);
   usageCommand(program, cli);
   costCommand(program, cli);
+  verifyCommand(program, cli);
   eventsCommand(program, cli);
   webhookCommands(program, cli);
   userCommands(program, cli);

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { pythonOf } from '../local/test-tools.ts';
+import { bundleCommand, pushCommand, signCommand } from './oci/commands.ts';
 import { publish } from './publish.ts';
 import { readVersion, setVersion } from './version.ts';
 
@@ -18,4 +19,22 @@ program
   .action(({ dryRun = false, namesAreReserved = false, python = pythonOf(process.cwd(), 'python_sdk') }) =>
     publish({ dryRun, namesAreReserved, environment: process.env, python, log: line => console.log(line) }),
   );
+program
+  .command('bundle')
+  .description('write chart, manifests and packages into a folder, as an OCI layout')
+  .argument('<folder>')
+  .action(bundleCommand);
+program
+  .command('sign')
+  .description('sign what is in the folder, images that were added too; attest its provenance and SBOM')
+  .argument('<folder>')
+  .requiredOption('--key <file>', 'private key, EC in PEM; its passphrase is in OMICRON_KEY_PASSPHRASE')
+  .option('--sbom <part=file...>', 'CycloneDX document of an image, such as runner=.omicron/images/runner.cdx.json', [])
+  .action(signCommand);
+program
+  .command('push')
+  .description('push what is in the folder to a registry, with signatures and attestations')
+  .argument('<folder>')
+  .argument('<registry>', 'registry and path, e.g. registry.example.com/omicron-browser')
+  .action(pushCommand);
 await program.parseAsync().catch((error: Error) => program.error(error.message));

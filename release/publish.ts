@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { COMMAND_PACKAGE, NAMES_TO_RESERVE } from './catalogue.ts';
@@ -37,8 +38,12 @@ export async function publish(options: PublishOptions): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'omicron-release-'));
   try {
     for (const workspace of ['omicron-browser', COMMAND_PACKAGE]) {
-      run('npm', ['pack', '--silent', '--workspace', workspace, '--pack-destination', folder], ROOT);
-      log(`built ${workspace}`);
+      const name = run(
+        'npm',
+        ['pack', '--silent', '--workspace', workspace, '--pack-destination', folder],
+        ROOT,
+      ).trim();
+      log(`built ${workspace}, ${sha256Of(join(folder, name))}`);
     }
     run(
       python,
@@ -62,6 +67,8 @@ export async function publish(options: PublishOptions): Promise<void> {
     rmSync(folder, { recursive: true, force: true });
   }
 }
+
+const sha256Of = (file: string): string => `sha256:${createHash('sha256').update(readFileSync(file)).digest('hex')}`;
 
 /** npm attests in CI only, with an identity that the job is given: <https://docs.npmjs.com/generating-provenance-statements>. */
 const canAttest = (environment: PublishOptions['environment']): boolean =>

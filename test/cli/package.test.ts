@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { readdir, rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startDemoSite } from '../../local/demo-site.ts';
@@ -13,6 +14,17 @@ import { type Installed, installTarball, PUBLISHED, pack } from '../packages/ins
 
 const INSTALL_MS = 180_000;
 const MB = 1_000_000;
+
+/** The packages that the tests below install: lines of the command that packs them again. */
+const packed: string[] = [];
+async function packOnce(workspace: string): Promise<string> {
+  const tarball = await pack(workspace, folder);
+  const digest = createHash('sha256')
+    .update(await readFile(tarball))
+    .digest('hex');
+  packed.push(`built ${workspace}, sha256:${digest}`);
+  return tarball;
+}
 
 let folder: string;
 beforeAll(async () => {
@@ -51,7 +63,7 @@ describe('the package omicron-browser', { timeout: INSTALL_MS }, () => {
   beforeAll(async () => {
     controller = await startFakeController();
     app = join(folder, 'sdk');
-    installed = await installTarball(await pack(PUBLISHED.sdk, folder), app);
+    installed = await installTarball(await packOnce(PUBLISHED.sdk), app);
   }, INSTALL_MS);
   afterAll(() => controller.close());
 
@@ -105,7 +117,7 @@ describe('the package @omicron-browser/cli', { timeout: INSTALL_MS }, () => {
   let bin: string;
   beforeAll(async () => {
     home = join(folder, 'cli');
-    installed = await installTarball(await pack(PUBLISHED.cli, folder), home);
+    installed = await installTarball(await packOnce(PUBLISHED.cli), home);
     bin = join(home, 'node_modules', '.bin', 'omicron-browser');
   }, INSTALL_MS);
 
@@ -162,7 +174,7 @@ describe('the package @omicron-browser/cli', { timeout: INSTALL_MS }, () => {
 });
 
 // here, because packing builds in the folders of the workspaces: no other file may do it meanwhile
-it('[P3] are published by one command, of which everything but the sending is tried here', {
+it('[P3] are published by one command, of which everything but the sending is tried here; its packages have the same bytes as before', {
   timeout: INSTALL_MS,
 }, async () => {
   const said: string[] = [];
@@ -174,5 +186,6 @@ it('[P3] are published by one command, of which everything but the sending is tr
     log: line => said.push(line),
   });
   for (const name of Object.values(PUBLISHED)) expect(said).toContain(`+ ${name}@${await readVersion()}`);
+  expect(said).toEqual(expect.arrayContaining(packed));
   expect(said.join('\n')).toContain('would upload 1 wheel by twine');
 });

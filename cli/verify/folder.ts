@@ -1,0 +1,40 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Descriptor, OciManifest, ReleaseSource } from './contents.ts';
+
+/** In the index of a layout, the name of a manifest: <https://github.com/opencontainers/image-spec/blob/main/annotations.md>. */
+export const REF_NAME = 'org.opencontainers.image.ref.name';
+
+export const blobFile = (folder: string, digest: string): string => {
+  if (!/^sha256:[0-9a-f]{64}$/.test(digest)) throw new Error(`"${digest}" is no digest`); // it becomes a path
+  return join(folder, 'blobs', ...digest.split(':'));
+};
+
+/** A release in a folder, as an OCI image layout: <https://github.com/opencontainers/image-spec/blob/main/image-layout.md>. */
+export function folderSource(folder: string): ReleaseSource {
+  const readBlob = (digest: string) => readFile(blobFile(folder, digest));
+  const entries = async (): Promise<readonly Descriptor[]> => {
+    const text = await readFile(join(folder, 'index.json'), 'utf8').catch(() => {
+      throw new Error(`${folder} has no index.json: it is no OCI layout`);
+    });
+    return (JSON.parse(text) as OciManifest).manifests ?? [];
+  };
+  return {
+    hasLayers: true,
+    async manifest(part, version) {
+      const name = `${part}:${version}`;
+      const found = (await entries()).find(({ annotations }) => annotations?.[REF_NAME] === name);
+      if (found === undefined) throw new Error(`${name} is not in ${folder}`);
+      return await readBlob(found.digest);
+    },
+    blob: async (_, { digest }) => await readBlob(digest),
+    async referrers(_, digest) {
+      const found: Descriptor[] = [];
+      for (const each of await entries()) {
+        const { subject } = JSON.parse((await readBlob(each.digest)).toString()) as OciManifest;
+        if (subject?.digest === digest) found.push(each);
+      }
+      return found;
+    },
+  };
+}
