@@ -1,4 +1,4 @@
-import { generateKeyPairSync } from 'node:crypto';
+import { generateKeyPairSync, sign } from 'node:crypto';
 import { cp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -113,6 +113,44 @@ describe('a folder, without any network', () => {
     const { code, stdout } = await verify(copy, '--key', keyFile, '--only', 'runner');
     expect(code).toBe(1);
     expect(faultsOf(stdout).runner).toContain('its bundle was changed');
+  });
+
+  test('a bundle whose text was changed, or that another key signed under our name, is refused although its digests fit', async () => {
+    const copy = join(await newFolder(), 'release');
+    await cp(folder, copy, { recursive: true });
+    const layout = await openLayout(copy);
+    const blob = async (digest: string) => await readFile(join(copy, 'blobs', ...digest.split(':')), 'utf8');
+    const kept = [];
+    for (const entry of await layout.entries()) {
+      const manifest = JSON.parse(await blob(entry.digest)) as OciManifest;
+      const bundle = manifest.subject && JSON.parse(await blob(manifest.layers?.[0]?.digest ?? ''));
+      if (!manifest.subject || !bundle) kept.push(entry);
+      else {
+        const statement = Buffer.from(bundle.dsseEnvelope.payload, 'base64').toString();
+        // the provenance gets another commit; every other statement a signature of something else
+        if (statement.includes(COMMIT))
+          bundle.dsseEnvelope.payload = Buffer.from(statement.replace(COMMIT, 'bad0'.padEnd(40, '0'))).toString(
+            'base64',
+          );
+        else
+          bundle.dsseEnvelope.signatures[0].sig = sign('sha256', Buffer.from(statement), others.privateKey).toString(
+            'base64',
+          );
+        const { artifactType = '', subject, annotations = {} } = manifest;
+        const bytes = Buffer.from(JSON.stringify(bundle));
+        kept.push(
+          await layout.add({ artifactType, subject, annotations, layers: [{ mediaType: artifactType, bytes }] }),
+        );
+      }
+    }
+    await writeFile(join(copy, 'index.json'), JSON.stringify({ schemaVersion: 2, manifests: kept }));
+    const { code, stdout } = await verify(copy, '--key', keyFile);
+    expect(code).toBe(1);
+    for (const [part, faults] of Object.entries(faultsOf(stdout))) {
+      expect(faults, part).toContain('no valid signature: ');
+      expect(faults, part).toContain('no valid provenance: ');
+      expect(faults, part).toContain('its signature does not fit its text: it was changed');
+    }
   });
 
   test('a part without SBOM, and one that is not there, are refused', async () => {
