@@ -11,6 +11,8 @@ process.prependListener('beforeExit', () => process.exit());
 export interface PostgresServer {
   /** Without a database's name, e.g. `postgres://postgres:postgres@127.0.0.1:41234`. */
   readonly url: string;
+  /** Ends all connections and starts it again, on the same port with the same data. */
+  restart(): Promise<void>;
   /** Stops it; nothing of it stays. */
   stop(): Promise<void>;
 }
@@ -31,7 +33,7 @@ export async function startPostgresServer(
     port,
     user: 'postgres',
     password: 'postgres',
-    persistent: false,
+    persistent: true, // its folder is removed below
     createPostgresUser: process.getuid?.() === 0, // Postgres refuses to run as root
     initdbFlags: ['--locale=C', '--encoding=UTF8', ...(flags.initdb ?? [])],
     postgresFlags: ['-c', 'unix_socket_directories=', ...(flags.tls ? ['-c', 'ssl=on'] : []), ...(flags.server ?? [])],
@@ -47,6 +49,10 @@ export async function startPostgresServer(
   }
   return {
     url: `postgres://postgres:postgres@127.0.0.1:${port}`,
+    async restart() {
+      await server.stop();
+      await server.start();
+    },
     async stop() {
       await server.stop();
       await rm(folder, { recursive: true, force: true });

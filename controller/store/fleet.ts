@@ -2,10 +2,13 @@ import * as z from 'zod';
 import type { EndReason } from '../../contract/session.ts';
 import type { Database } from '../ports/database.ts';
 import { callFunction, callRows } from './call.ts';
-import { type RunnerRow, runnerRow, takenRow } from './rows.ts';
+import { type RunnerRow, takenRow } from './rows.ts';
 
 /** A row that a worker took, and how long ago it was launched then by the database's clock, from which this process's may differ. */
 export type TakenRow = RunnerRow & { readonly launchedForMs: number };
+
+/** The part of a runner's row that says whose it is. */
+export type LivingRunner = Pick<RunnerRow, 'id' | 'session_id' | 'state'>;
 
 /** Rows of runners: intent before effect, forward only. Safe on several replicas at once. */
 export interface Fleet {
@@ -34,7 +37,7 @@ export interface Fleet {
   /** Frees the permit; a recorded lease without a recording gets a recorded loss. */
   markGone(runnerId: string): Promise<void>;
   /** Rows that are not gone; read after the provider's list, or fresh runners look like orphans. */
-  living(provider: string): Promise<RunnerRow[]>;
+  living(provider: string): Promise<LivingRunner[]>;
 }
 
 const lost = z.enum(['lost', 'expired', 'leaving', 'nothing']).nullable();
@@ -76,11 +79,9 @@ export function sqlFleet(database: Database, { graceSeconds = 0 } = {}): Fleet {
       await callFunction(database, 'runner_gone', { p_runner: runnerId });
     },
     living: async provider => {
-      const rows = await database.query<{ row: unknown }>(
-        `select to_jsonb(r) as row from omicron.runners r where provider = $1 and state <> 'gone'`,
-        [provider],
-      );
-      return rows.map(({ row }) => runnerRow.parse(row));
+      // three columns, and not parsed: every loop that looks at all runners reads these rows, 5,000 of them
+      const living = `select id, session_id, state from omicron.runners where provider = $1 and state <> 'gone'`;
+      return database.query<LivingRunner>(living, [provider]);
     },
   };
 }

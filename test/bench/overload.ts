@@ -15,17 +15,23 @@ const MEASURED_MS = 30_000;
 const IDLE_CALLERS = 300;
 const IDLE_MS = 5_000;
 
-interface Fleet extends AsyncDisposable {
+export interface Fleet extends AsyncDisposable {
   readonly stacks: readonly [Stack, Stack];
   readonly shared: Deployment;
 }
 
-async function fleet(databaseUrl: string, places: number): Promise<Fleet> {
+/** Two controllers on one database, with `places` runners at most. */
+export async function fleet(
+  databaseUrl: string,
+  places: number,
+  settings: Record<string, unknown> = {},
+): Promise<Fleet> {
   const shared = await deployment({
     [ENV.databaseUrl]: databaseUrl,
     OMICRON_CAPACITY: places,
     OMICRON_POOL_IDLE: 0,
     OMICRON_USER_LIMIT: 10_000,
+    ...settings,
   });
   const stacks = [await startStack({}, shared), await startStack({}, shared)] as const;
   return {

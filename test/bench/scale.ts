@@ -1,5 +1,5 @@
 /**
- * Cost of single statements at size, and a full fleet: `npm run bench -- scale [--ended 100000] [--live 5000] [--only overload]`. Real Postgres, one connection, the store's own code;
+ * Cost of single statements at size, and a full fleet: `npm run bench -- scale [--ended 100000] [--live 5000] [--only statements|overload|live]`. Real Postgres, one connection, the store's own code;
  * nothing else runs. Writes section `scale` of `.omicron/bench.json`: medians in ms, CPU of the connection's process in ms an operation, the HOT share
  * and WAL of reports and heartbeats, and the growth of each table by 1,000 sessions.
  */
@@ -17,6 +17,7 @@ import { sqlUserActions } from '../../controller/store/user-actions.ts';
 import { protocol } from '../controller/protocol.ts';
 import { startPostgresServer } from '../postgres-server.ts';
 import { machine, percentiles, readSection, writeSections } from './figures.ts';
+import { measureBurst, measureLive } from './live-sessions.ts';
 import { measureHibernation, measureOverload } from './overload.ts';
 
 const { values } = parseArgs({
@@ -149,19 +150,28 @@ async function growth(database: Database): Promise<Record<string, number>> {
   );
 }
 
+async function newDatabase(serverUrl: string, name: string): Promise<string> {
+  const client = new pg.Client(`${serverUrl}/postgres`);
+  await client.connect();
+  await client.query(`create database ${name}`);
+  await client.end();
+  return `${serverUrl}/${name}`;
+}
+
 /** A full fleet, on databases of their own. */
 async function fullFleet(serverUrl: string) {
-  const newDatabase = async (name: string) => {
-    const client = new pg.Client(`${serverUrl}/postgres`);
-    await client.connect();
-    await client.query(`create database ${name}`);
-    await client.end();
-    return `${serverUrl}/${name}`;
-  };
   return {
-    overload: await measureOverload(await newDatabase('waiting'), 30),
-    overload_obeying: await measureOverload(await newDatabase('obeying'), 0),
-    hibernation: await measureHibernation(await newDatabase('hibernating')),
+    overload: await measureOverload(await newDatabase(serverUrl, 'waiting'), 30),
+    overload_obeying: await measureOverload(await newDatabase(serverUrl, 'obeying'), 0),
+    hibernation: await measureHibernation(await newDatabase(serverUrl, 'hibernating')),
+  };
+}
+
+/** Many live sessions, and a burst of starts, on databases of their own. */
+async function liveSessions(serverUrl: string) {
+  return {
+    live_5000: await measureLive(await newDatabase(serverUrl, 'live'), LIVE),
+    burst_1000: await measureBurst(await newDatabase(serverUrl, 'burst')),
   };
 }
 
@@ -206,8 +216,10 @@ async function statements(serverUrl: string) {
 
 const server = await startPostgresServer({ server: ['-c', 'autovacuum=off', '-c', 'synchronous_commit=off'] });
 try {
-  const isFleet = values.only === 'overload';
-  const section = { ...(isFleet ? {} : await statements(server.url)), ...(await fullFleet(server.url)) };
+  const parts = { statements, overload: fullFleet, live: liveSessions };
+  const section = {};
+  for (const [name, measure] of Object.entries(parts))
+    if (values.only === undefined || values.only === name) Object.assign(section, await measure(server.url));
   process.stdout.write(`${JSON.stringify(section, null, 2)}\n`);
   writeSections({ scale: { ...readSection('scale'), ...section, machine: machine() } });
 } finally {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -78,7 +79,8 @@ export class FakeRunner {
     this.#wiring = wiring;
   }
 
-  async listen(): Promise<void> {
+  /** On this machine alone unless another address of it is given. */
+  async listen(host = '127.0.0.1', port = 0): Promise<void> {
     const live = new WebSocketServer({ noServer: true, handleProtocols: () => LIVE_PROTOCOL });
     this.#server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
       if (request.url !== '/live') return void socket.destroy();
@@ -87,8 +89,9 @@ export class FakeRunner {
         viewer.on('message', (data, isBinary) => viewer.send(data, { binary: isBinary }));
       });
     });
-    await new Promise<void>(resolve => this.#server.listen(0, '127.0.0.1', resolve));
-    this.endpoint = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`; // it listens on TCP
+    this.#server.listen(port, host);
+    await once(this.#server, 'listening');
+    this.endpoint = `http://${host}:${(this.#server.address() as AddressInfo).port}`; // it listens on TCP
   }
 
   /** From now on it answers no request and calls `onUnanswered` for each, e.g. `POST /assign`; its process lives. */

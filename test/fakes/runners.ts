@@ -18,6 +18,8 @@ export interface FakeMachine {
   readonly created: readonly string[];
   /** The runners that `create` makes now; another one makes warm runners stale. */
   template: string;
+  /** How long a runner takes to become warm. */
+  warmMs: number;
   /** Makes what a lease serves at `/mcp`. */
   mcp: (() => McpEndpoint) | undefined;
   /** How long a runner tries to redeem while the answer is to try later. */
@@ -55,6 +57,7 @@ export function fakeMachine(): FakeMachine {
     runners,
     created,
     template: 't1',
+    warmMs: 0,
     mcp: undefined,
     redeemPatienceMs: 5_000,
     failNext: (error, at = 'warm') => void failures[at].push(error),
@@ -102,7 +105,8 @@ export function fakeMachine(): FakeMachine {
         runners.set(id, runner);
         created.push(id);
         await runner.listen();
-        void pass('warm').then(() => {
+        const started = machine.warmMs === 0 ? pass('warm') : sleep(machine.warmMs, undefined, { ref: false });
+        void started.then(() => {
           runner.failure = failures.warm.shift();
           runner.phase = runner.failure ? 'failed' : 'warm';
         });

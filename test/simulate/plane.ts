@@ -1,0 +1,71 @@
+import { apply, kubectl, tryKubectl } from '../../cluster/kubectl.ts';
+import { NAMESPACES, RUNNER_TEMPLATE, SERVICES } from '../../contract/names.ts';
+import type { Environment } from '../../manifests/environment-type.ts';
+import { ENVIRONMENTS } from '../../manifests/environments.ts';
+import { FOLDERS, type KubernetesObject, renderObjects } from '../../manifests/render.ts';
+
+// The shipped manifests on a real API server: namespaces, accounts, rights, quotas, admission policies, template. Only Deployments are
+// left out: controllers and egress proxies are processes of this machine, with the settings of their ConfigMaps.
+
+const wave = ({ metadata }: KubernetesObject) => Number(metadata.annotations?.['argocd.argoproj.io/sync-wave']);
+
+/** The environment `local` with this capacity. */
+export function simulatedEnvironment(capacity: number): Environment {
+  const { local } = ENVIRONMENTS;
+  return { ...local, logLevel: 'info', limits: { ...local.limits, capacity } };
+}
+
+const coreObjects = (env: Environment): KubernetesObject[] =>
+  [...renderObjects(env)].filter(([path]) => path.startsWith(`${FOLDERS.core}/`)).map(([, object]) => object);
+
+/** Applies them. Refuses a cluster where a controller runs: it would remove what it does not know. */
+export async function applyManifests(env: Environment): Promise<void> {
+  const running = await tryKubectl(['-n', NAMESPACES.system, 'get', 'deployment', SERVICES.controller, '-o', 'name']);
+  if (running.ok) throw new Error('A controller is deployed on this cluster. Use a cluster without one.');
+  const objects = coreObjects(env)
+    .filter(({ kind }) => kind !== 'Deployment' && kind !== 'PodDisruptionBudget')
+    .toSorted((a, b) => wave(a) - wave(b));
+  const isFirst = ({ kind }: KubernetesObject) => kind === 'Namespace' || kind === 'PriorityClass';
+  await apply(objects.filter(isFirst));
+  await apply(objects.filter(each => !isFirst(each)));
+}
+
+/** Settings of a program, as its ConfigMap gives them. */
+export function settingsOf(env: Environment, service: string): Record<string, string> {
+  const found = coreObjects(env).find(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name === service);
+  return (found?.data ?? {}) as Record<string, string>; // a ConfigMap's
+}
+
+/** Another PodTemplate, as after a sync of a new version. */
+export const changeTemplate = (annotation: string) =>
+  kubectl([
+    ...['-n', NAMESPACES.runners, 'patch', 'podtemplate', RUNNER_TEMPLATE, '--type=merge', '-p'],
+    JSON.stringify({ template: { metadata: { annotations: { 'omicron.dev/simulated-version': annotation } } } }),
+  ]);
+
+/** Node of each runner's pod. */
+export async function nodesOfRunners(): Promise<Map<string, string>> {
+  const path = String.raw`{range .items[*]}{.metadata.labels.omicron\.dev/runner-id} {.spec.nodeName}{"\n"}{end}`;
+  const lines = (await kubectl(['-n', NAMESPACES.runners, 'get', 'pods', '-o', `jsonpath=${path}`])).split('\n');
+  return new Map(lines.filter(Boolean).map(line => line.split(' ', 2) as [string, string]));
+}
+
+/** Requests of the API server since it started, by verb and resource: those that write, and lists. */
+export async function apiCalls(): Promise<Map<string, number>> {
+  const counts = new Map<string, number>();
+  for (const line of (await kubectl(['get', '--raw', '/metrics'])).split('\n')) {
+    const match = /^apiserver_request_total\{(.*)\} (\S+)$/.exec(line);
+    const label = (name: string) => new RegExp(`(?:^|,)${name}="([^"]*)"`).exec(match?.[1] ?? '')?.[1] ?? '';
+    if (!match || ['WATCH', 'GET'].includes(label('verb'))) continue;
+    const part = label('subresource');
+    const key = `${label('verb')} ${label('resource')}${part ? `/${part}` : ''}`;
+    counts.set(key, (counts.get(key) ?? 0) + Number(match[2]));
+  }
+  return counts;
+}
+
+/** Removes pods and Services of runners that a run leaves. */
+export async function removeRunners(): Promise<void> {
+  const all = ['-n', NAMESPACES.runners, 'delete', 'pods,services', '--all', '--grace-period=0', '--force'];
+  await kubectl([...all, '--wait=false', '--ignore-not-found']);
+}
