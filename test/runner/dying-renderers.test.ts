@@ -41,7 +41,7 @@ afterEach(async () => {
   temp.remove();
 });
 
-/** Pictures of what is visible and of an element, until the tab is gone; a watched tab is the third kind. */
+/** Pictures of what is visible, of an element and of the whole page, until the tab is gone; a watched tab is the fourth kind. */
 async function takePictures(page: Page, gone: AbortSignal): Promise<void> {
   const repeat = async (shoot: () => Promise<unknown>) => {
     while (!gone.aborted && !browser.isGone()) await shoot().catch(() => undefined);
@@ -49,6 +49,7 @@ async function takePictures(page: Page, gone: AbortSignal): Promise<void> {
   await Promise.all([
     repeat(() => captureVisible(page, 'png', 10_000)),
     repeat(() => page.locator('p').first().screenshot({ timeout: 10_000 })),
+    repeat(() => page.screenshot({ fullPage: true, timeout: 10_000 })),
   ]);
 }
 
