@@ -38,7 +38,8 @@ export async function pressOnceReady(
   const clicked = page.mouse.click(at.x, at.y, { ...(button && { button }) }).then(() => true);
   if (!(await Promise.race([clicked, within(clicked, timeout, false)])))
     throw new Error(`Timeout ${timeout}ms exceeded.\nCall log:\n  - performing click action`);
-  return (await within(askMainFrame(page, MET), GUARD_MS, 'done')) === 'done';
+  // A page that its handler rewrites has no root for a moment, and was clicked.
+  return ((await within(askMainFrame(page, MET), GUARD_MS)) ?? 'done') === 'done';
 }
 
 async function askMainFrame(page: Page, script: string, argument?: unknown): Promise<unknown> {

@@ -1,5 +1,22 @@
+import { VIEWPORT_LIMITS } from '../../contract/page-options.ts';
+import { invalidArguments } from '../results/result.ts';
 import { defineTool } from './define-tool.ts';
-import { askPlaywright } from './playwright-form.ts';
+import type { Run } from './playwright-form.ts';
+
+const { widthMax, heightMax } = VIEWPORT_LIMITS;
+
+/** A larger page takes gigabytes to paint, and its tab would be closed for that. Playwright MCP refuses what is no size. */
+const resizeWindow: Run = ({ width, height, ...rest }, call) => {
+  if (Number(width) * Number(height) > widthMax * heightMax)
+    return Promise.resolve(
+      invalidArguments(
+        `A window has at most as many pixels as ${widthMax} by ${heightMax}: ${width} by ${height} is larger.`,
+      ),
+    );
+  return call.ask({ ...rest, width: toWhole(width), height: toWhole(height) });
+};
+
+const toWhole = (value: unknown): unknown => (typeof value === 'number' ? Math.round(value) : value);
 
 export const resize = defineTool({
   name: 'browser_resize',
@@ -15,6 +32,6 @@ export const resize = defineTool({
     unlisted: [],
     settles: 'nothing',
     snapshotAfter: false,
-    run: askPlaywright,
+    run: resizeWindow,
   },
 });
