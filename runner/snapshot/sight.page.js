@@ -66,6 +66,9 @@
     return width > 0 && height > 0;
   };
 
+  /** A field without a box of its own is clicked by its label, which draws it. */
+  const isReached = element => hasBox(element) || [...(element.labels ?? [])].some(hasBox);
+
   // ---- What can be acted on without a role that says so.
 
   const dragged = [...root.querySelectorAll('[draggable=true]')].slice(0, 200);
@@ -134,10 +137,15 @@
   /** A label in place of a field that is not drawn: it is clicked like that field. */
   const labelledBy = element => {
     const field = element.localName === 'label' ? element.control : null;
-    if (!field || field.disabled || nodeOf.has(field) || hasBox(field) || !hasBox(element)) return undefined;
+    const isDrawn = field && hasBox(field) && field.checkVisibility({ visibilityProperty: true });
+    if (!field || field.disabled || nodeOf.has(field) || isDrawn || !hasBox(element)) return undefined;
     if (element.querySelector('a[href], button, select, textarea') !== null) return undefined;
     const isTicked = field.type === 'checkbox' || field.type === 'radio';
-    return { role: isTicked ? field.type : 'generic', ...(field.checked ? { checked: true } : {}) };
+    return {
+      role: isTicked ? field.type : 'generic',
+      ...(field.checked ? { checked: true } : {}),
+      ...(element.title ? { name: normal(element.title).slice(0, TEXT_MAX) } : {}),
+    };
   };
 
   const stateOf = (element, node) => {
@@ -308,7 +316,7 @@
       own.text = sole.text;
       own.children = [];
     }
-    if (isControl && own.role !== 'option' && own.ref === undefined && hasBox(element)) giveRef(own, element);
+    if (isControl && own.role !== 'option' && own.ref === undefined && isReached(element)) giveRef(own, element);
     if (isControl) own.acts = true;
     own.holds = holds || own.acts === true;
     const isNameless = !own.name && own.text === undefined && !own.placeholder && own.children.length === 0;
