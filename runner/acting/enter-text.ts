@@ -3,6 +3,7 @@ import type { Refusal } from '../../contract/tool-failure.ts';
 import { noSwitch, positionOf, refuseChoice, same } from './choice.ts';
 import { at, drawnFor } from './drawn-box.ts';
 import { chooseDrawn } from './drawn-list.ts';
+import { slideTo } from './drawn-slider.ts';
 import { type Field, fieldsOf } from './field.ts';
 import { fieldValue, formOf } from './field-value.ts';
 import { OFF, ON } from './options-of.ts';
@@ -37,6 +38,11 @@ export async function enterText(
     case 'drawn': {
       const element = await pinTarget(page, target);
       return (element && (await chooseDrawn(element, text))) ?? 'chosen';
+    }
+    case 'slider': {
+      if (obstacleOf(field) !== undefined) return field.obstacle === 'inert' ? BEHIND : READ_ONLY;
+      const element = await pinTarget(page, target);
+      return (element && (await slideTo(page, element, text))) ?? 'chosen';
     }
     case 'checkbox':
     case 'radio':

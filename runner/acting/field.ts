@@ -7,8 +7,8 @@ const fieldSchema = z.object({
     ...(['list', 'checkbox', 'radio', 'file'] as const),
     // radio buttons under one element
     'group',
-    // a list that the page draws itself
-    'drawn',
+    // a list, and a slider, that the page draws itself
+    ...(['drawn', 'slider'] as const),
     // an input that takes values of one form alone: a date, a number, a colour
     'formed',
     'other',
@@ -138,6 +138,12 @@ function readFields(named: object): unknown {
     if (/^(?:radio|menuitemradio)$/.test(role)) return { ...facts, kind: 'radio', names: namesOf(field) };
     const isDrawn = /^(?:combobox|listbox)$/.test(role) || field.getAttribute('aria-haspopup') === 'listbox';
     if (isDrawn && !field.matches('[contenteditable]')) return { ...facts, kind: 'drawn' };
+    if (
+      /^(?:slider|spinbutton)$/.test(role) &&
+      field.getAttribute('aria-valuenow') !== null &&
+      !field.matches('[contenteditable]')
+    )
+      return { ...facts, kind: 'slider' };
     const radios = [...field.querySelectorAll('input[type=radio], [role=radio]')];
     if (
       radios.length === 0 ||

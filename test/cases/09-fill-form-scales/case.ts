@@ -23,6 +23,11 @@ export default defineCase({
     reads('[...tags.selectedOptions].map(each => each.text).join("|")', /"Green, light"/),
     fill('listbox "Tags"', 'Red, Pink', /No option is "Red, Pink"/),
     fill('switch "Dark"', 'enabled', /\[checked\]/),
+    fill('slider "Volume"', 60, /slider "Volume" .*: 60/),
+    fill('slider "Volume"', '8', /slider "Volume" .*: 8/),
+    fill('slider "Volume"', 101, /It goes from 0 to 100/),
+    fill('slider "Volume"', 10, /It has no place at 10; it is at 12/),
+    fill('slider "Fixed"', 5, /Its arrow keys do not move it/),
     {
       tool: 'browser_click',
       args: { target: 'text=Send' },
