@@ -54,9 +54,11 @@ async function readPage(
   return text === undefined ? notOneElement(String(target)) : textResult(text);
 }
 
-const refs = z.array(z.looseObject({ ref: z.string() })).min(1);
+const refs = z.array(z.looseObject({ ref: z.string() }));
 
 async function refOf(page: Page, target: string, timeout: number, signal: AbortSignal): Promise<string | undefined> {
-  const [root] = refs.parse(await locate(page, target).ariaSnapshotJSON({ mode: 'ai', depth: 1, timeout, signal }));
+  const element = locate(page, target);
+  if ((await element.count()) === 0) return undefined; // rejects what is no selector
+  const [root] = refs.parse(await element.ariaSnapshotJSON({ mode: 'ai', depth: 1, timeout, signal }));
   return root?.ref;
 }
