@@ -31,7 +31,8 @@ normal => {
   const SHAPES = { rect: 'rectangle', circle: 'circle', ellipse: 'ellipse', line: 'line' };
   /** The color of a box, or the color and the form of a drawn one, that shows nothing else; empty: it has none of its own. */
   const lookOf = element => {
-    if (element.childElementCount > 0 || element.matches('button, input, a[href]')) return '';
+    if (element.childElementCount > 0 || element.matches('button, input, select, textarea, a[href], [contenteditable]'))
+      return '';
     const { backgroundColor, backgroundImage, fill } = getComputedStyle(element);
     const corners = element.localName === 'polygon' ? element.points.numberOfItems : 0;
     const shape = SHAPES[element.localName] ?? (corners === 3 ? 'triangle' : corners > 3 ? 'polygon' : '');
