@@ -24,7 +24,8 @@ export const rooms = {
     'runner/browser/browser-path',
     'runner/browser/trust-store',
   ],
-  cli: ['contract', 'http', 'process', 'time', 'client', 'local'],
+  // reads audit files of a bucket
+  cli: ['contract', 'http', 'process', 'time', 'client', 'local', 'controller/audit/read-bucket'],
   infra: ['contract/names'],
   // settings of an environment are checked as the programs that get them parse them
   manifests: [

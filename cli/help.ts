@@ -48,6 +48,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'verify 0.1.0 --from registry.example.com/omicron-browser --key cosign.pub',
     'verify 0.1.0 --from ./release --key cosign.pub --only omicron-browser manifests',
   ],
+  'audit verify': ['audit verify audit-files', 'audit verify s3://BUCKET/audit/prod/ --head 812:SHA256'],
   cost: ['cost --sessions 100', 'cost --sessions 500 --env dev --fill 90'],
   usage: ['usage --by tag:team --since 2026-11-01T00:00:00Z'],
 };

@@ -1,6 +1,7 @@
 import { Command, CommanderError, Option } from 'commander';
 import { ENV } from '../contract/names.ts';
 import { artifactCommands } from './commands/artifacts.ts';
+import { auditCommands } from './commands/audit.ts';
 import { costCommand } from './commands/cost.ts';
 import { credentialCommands } from './commands/credentials.ts';
 import { eventsCommand } from './commands/events.ts';
@@ -73,6 +74,7 @@ export function createProgram({ environment, signal, stdin, stdout, stderr }: Pr
   verifyCommand(program, cli);
   eventsCommand(program, cli);
   webhookCommands(program, cli);
+  auditCommands(program, cli);
   userCommands(program, cli);
   addHelp(program);
   return { program, cli };

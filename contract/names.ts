@@ -104,6 +104,9 @@ export const FILE_FOLDERS = { upload: 'uploads', download: 'downloads' } as cons
 /** Prefix of all profile objects. */
 export const PROFILE_PREFIX = 'profiles';
 
+/** Prefix of the keys of audit files; below it each environment has its own. */
+export const AUDIT_PREFIX = 'audit';
+
 /** The seccomp profile that allows Chromium's sandbox, as `localhostProfile` names it. */
 export const SECCOMP_PROFILE = 'seccomp-chromium.json';
 
@@ -201,6 +204,7 @@ export const ENV = {
   pagesRetentionDays: 'OMICRON_PAGES_RETENTION_DAYS',
   eventsRetentionDays: 'OMICRON_EVENTS_RETENTION_DAYS',
   sessionsRetentionDays: 'OMICRON_SESSIONS_RETENTION_DAYS',
+  auditExportSeconds: 'OMICRON_AUDIT_EXPORT_SECONDS',
   webhookAllowedCidrs: 'OMICRON_WEBHOOK_ALLOWED_CIDRS',
   userLimit: 'OMICRON_USER_LIMIT',
   onUserLimit: 'OMICRON_ON_USER_LIMIT',

@@ -14,7 +14,19 @@ const serviceClaims = z.object({
   exp: z.number(),
   /** Limits the call to this user: other users' sessions are not found. */
   user_id: z.string().optional(),
+  /** The person for whom the caller acts (RFC 8693, section 4.1). Others may use the claim in a form of their own. */
+  act: z
+    .object({
+      sub: z.string().min(1).max(256),
+      name: z.string().max(256).optional(),
+      via: z.string().max(32).optional(),
+    })
+    .optional()
+    .catch(undefined),
 });
+
+/** A person for whom a service calls: its id and name there, and the service. */
+export type Actor = NonNullable<z.infer<typeof serviceClaims>['act']>;
 
 /** The claim that does not fit, and why: for example a user id that is a number. */
 const wrongClaim = ({ issues: [issue] }: z.ZodError): string =>
@@ -73,12 +85,13 @@ export async function signServiceToken(
   key: Uint8Array,
   userId?: string,
   audience: string = AUDIENCES.controller,
+  act?: Actor,
 ): Promise<string> {
   // In JavaScript it may be the number that it is in a database.
   if (userId !== undefined && typeof userId !== 'string')
     throw new OmicronError('invalid_request', `The user id must be a text such as "42", not a ${typeof userId}.`);
   const now = Math.floor(Date.now() / 1000); // read once: two readings can make the token a second too long
-  return new SignJWT(userId === undefined ? {} : { user_id: userId })
+  return new SignJWT({ user_id: userId, act })
     .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
     .setAudience(audience)
     .setIssuedAt(now)
@@ -94,7 +107,7 @@ export async function verifyServiceToken(
   key: Uint8Array,
   token: string,
   audience: string = AUDIENCES.controller,
-): Promise<{ userId: string | undefined }> {
+): Promise<{ userId: string | undefined; act: Actor | undefined }> {
   try {
     const { payload } = await jwtVerify(token, await hmacKey(key), {
       algorithms: ['HS256'],
@@ -102,11 +115,11 @@ export async function verifyServiceToken(
       clockTolerance: CLOCK_SKEW_SECONDS,
       requiredClaims: ['exp'],
     });
-    const { iat, exp, user_id } = serviceClaims.parse(payload);
+    const { iat, exp, user_id, act } = serviceClaims.parse(payload);
     const latest = Date.now() / 1000 + CLOCK_SKEW_SECONDS;
     const issued = iat ?? latest;
     if (issued > latest || exp - issued > SERVICE_TOKEN_SECONDS) throw tooLong();
-    return { userId: user_id };
+    return { userId: user_id, act };
   } catch (cause) {
     if (cause instanceof OmicronError) throw cause;
     throw invalidToken(cause, audience === AUDIENCES.egress ? ENV.egressSecret : ENV.serviceSecret);

@@ -5,6 +5,7 @@ import { ENV, PROFILE_PREFIX } from '../contract/names.ts';
 import { folderArtifacts } from './artifacts/folder.ts';
 import { uncheckedArtifacts } from './artifacts/unchecked.ts';
 import type { ArtifactStore } from './ports/artifacts.ts';
+import type { AuditFiles } from './ports/audit-files.ts';
 import type { Database } from './ports/database.ts';
 import type { KeyWrap } from './ports/key-wrap.ts';
 import type { ProfileStore } from './ports/profile-store.ts';
@@ -42,6 +43,15 @@ async function bucketAt(
   if (awsRegion === undefined) return uncheckedArtifacts;
   const { bucketArtifacts } = await import('./artifacts/bucket.ts');
   return bucketArtifacts({ bucket, region: awsRegion, endpoint: awsS3Endpoint, env: environmentName });
+}
+
+/** Null: no audit is kept. */
+export async function openAuditFiles(settings: Settings): Promise<AuditFiles | null> {
+  const { awsRegion: region, awsS3Endpoint: endpoint, auditExportSeconds } = settings;
+  const url = artifactUrl(settings);
+  if (auditExportSeconds === 0 || region === undefined || !url.startsWith('s3:')) return null;
+  const { bucketAuditFiles } = await import('./audit/bucket-files.ts');
+  return bucketAuditFiles({ bucket: new URL(url).hostname, region, endpoint });
 }
 
 /** The settings' rules require what each store needs. */

@@ -8,7 +8,7 @@ import { httpCalls } from '../http/call.ts';
 import manifest from '../package.json' with { type: 'json' };
 import type { MetricFamily } from '../process/metric-export.ts';
 import { type Clock, neverAborts, realClock } from '../time/clock.ts';
-import { localProvider, openArtifactStore, profileParts, secretStore } from './adapters.ts';
+import { localProvider, openArtifactStore, openAuditFiles, profileParts, secretStore } from './adapters.ts';
 import { buildServer } from './http/server.ts';
 import type { Keys } from './lease/assignment-tokens.ts';
 import { AwaitedRedemptions } from './lease/awaited-redemptions.ts';
@@ -31,6 +31,7 @@ import { Snapshots } from './profiles/snapshots.ts';
 import { httpRunnerFiles } from './runners/http-files.ts';
 import { httpRunnerLink } from './runners/http-link.ts';
 import type { Settings } from './settings.ts';
+import { sqlAudit } from './store/audit.ts';
 import { sqlBroker } from './store/broker.ts';
 import { sqlCancelledCalls } from './store/cancelled-calls.ts';
 import { sqlDirectory } from './store/directory.ts';
@@ -99,6 +100,7 @@ export async function startController(parts: ControllerParts): Promise<Controlle
 
   await maintenance.setCapacity(settings.capacity);
   await core.eventStreams.resume();
+  await sqlAudit(core.database).activate(core.audit !== null);
   const url = await listen(app, settings);
   listening.resolve(url);
   loops.start();
@@ -183,6 +185,7 @@ async function coreOf(parts: ControllerParts, controllerUrl: Promise<string>) {
   const profiles = sqlProfiles(database);
   const hibernations = sqlHibernations(database);
   const kept = await profileParts(settings);
+  const auditFiles = await openAuditFiles(settings);
   const { profileRetentionDays: retentionDays } = settings;
   const quotaBytes = settings.profileQuotaMb * 1024 * 1024;
   const objects = kept && new SealedObjects({ ...kept, profiles, quotaBytes });
@@ -229,6 +232,8 @@ async function coreOf(parts: ControllerParts, controllerUrl: Promise<string>) {
     egressLeases: sqlEgressLeases(database),
     secrets: secretStore(settings, database),
     artifacts: await openArtifactStore(settings),
+    auditFiles,
+    audit: auditFiles && sqlAudit(database),
     metrics: prometheusMetrics(directory),
     link,
     redemptions: new AwaitedRedemptions(),

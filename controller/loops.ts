@@ -4,6 +4,7 @@ import type { Keys } from './lease/assignment-tokens.ts';
 import type { ChangeSignal } from './lease/changes.ts';
 import { eraseUsers } from './lease/erase-user.ts';
 import type { SessionHibernation } from './lease/hibernation.ts';
+import { exportAudit } from './loops/audit-export.ts';
 import { drainLoop } from './loops/drain.ts';
 import { launchLoop } from './loops/launch.ts';
 import { markLostRunners, removeOrphans } from './loops/liveness.ts';
@@ -14,11 +15,13 @@ import { reap, removeDueFiles, retainArtifacts } from './loops/reap.ts';
 import { surveyArtifacts } from './loops/survey.ts';
 import type { Metrics } from './metrics.ts';
 import type { ArtifactStore } from './ports/artifacts.ts';
+import type { AuditFiles } from './ports/audit-files.ts';
 import type { RunnerLink } from './ports/runner-link.ts';
 import type { RunnerProvider } from './ports/runners.ts';
 import type { SecretStore } from './ports/secrets.ts';
 import type { ProfileKeeper } from './profiles/profile-keeper.ts';
 import type { Settings } from './settings.ts';
+import type { Audit } from './store/audit.ts';
 import type { Erasures } from './store/erasures.ts';
 import type { Fleet } from './store/fleet.ts';
 import type { Maintenance } from './store/maintenance.ts';
@@ -66,6 +69,8 @@ type LoopSettings = Pick<
   | 'pagesRetentionDays'
   | 'eventsRetentionDays'
   | 'sessionsRetentionDays'
+  | 'auditExportSeconds'
+  | 'environmentName'
 >;
 
 export interface LoopParts {
@@ -83,6 +88,9 @@ export interface LoopParts {
   /** Null: this deployment cannot hibernate sessions. */
   hibernation: SessionHibernation | null;
   webhookDeliveries: WebhookDeliveries;
+  /** Null: there is no audit. */
+  audit: Audit | null;
+  auditFiles: AuditFiles | null;
   metrics: Metrics;
   wake: Wakes;
   settings: LoopSettings;
@@ -166,6 +174,7 @@ export function loopsOf(parts: LoopParts): Loops {
     every('files', reapMs, () => removeDueFiles(parts)),
     every('webhooks', 1_000, () => parts.webhookDeliveries.runOnce(), wake.webhooks),
     every('survey', 3_600_000, () => surveyArtifacts({ ...parts, retention })),
+    every('audit', auditMs(settings), () => auditOnce(parts)),
     every('prune', 60_000, prune.runOnce),
     every('retain', 3_600_000, () => retainArtifacts({ ...parts, retention })),
   ];
@@ -196,4 +205,14 @@ async function reapOnce(parts: LoopParts): Promise<void> {
   await parts.maintenance.setCapacity(parts.settings.capacity);
   parts.metrics.reaped(await reap(parts));
   parts.wake.drain.kick();
+}
+
+/** Looks more often than a file is due: the replica that wrote the last one may be gone. */
+const auditMs = ({ auditExportSeconds }: LoopSettings): number =>
+  Math.min(60_000, Math.max(1_000, (auditExportSeconds * 1000) / 5));
+
+async function auditOnce({ audit, auditFiles: files, settings, ...parts }: LoopParts): Promise<void> {
+  if (audit === null || files === null) return;
+  const { environmentName: environment, auditExportSeconds: everySeconds } = settings;
+  await exportAudit({ ...parts, audit, files, environment, everySeconds });
 }

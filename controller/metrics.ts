@@ -1,11 +1,12 @@
 import { Counter, collectDefaultMetrics, Histogram, Registry } from '@prometheus-io/client';
 import type { MetricFamily } from '../process/metric-export.ts';
 import { type ArtifactStoreMetrics, artifactStoreMetrics } from './artifact-store-metrics.ts';
+import { type AuditMetrics, auditMetrics } from './audit-metrics.ts';
 import { statsMetrics } from './stats-metrics.ts';
 import type { Directory } from './store/directory.ts';
 import { PRUNED_TABLES } from './store/pruning.ts';
 
-export interface Metrics extends ArtifactStoreMetrics {
+export interface Metrics extends ArtifactStoreMetrics, AuditMetrics {
   /** Seconds from a get-or-create's arrival to its answer, by outcome: a status code or a problem code. */
   acquired(seconds: number, outcome: string): void;
   /** A runner start failed. */
@@ -67,6 +68,7 @@ export function prometheusMetrics(directory: Directory): Metrics & { readonly re
 
   return {
     ...artifactStoreMetrics(registry),
+    ...auditMetrics(registry),
     acquired: (seconds, outcome) => created.observe({ outcome }, seconds),
     runnerFailed: () => failures.inc(),
     reaped: leases => deletes.inc(leases),

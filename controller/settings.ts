@@ -278,6 +278,11 @@ export const CONTROLLER_SETTINGS = {
    * stored artifact is kept until that is removed.
    */
   sessionsRetentionDays: [ENV.sessionsRetentionDays, integer(0, 3_650).default(90)],
+  /**
+   * Seconds between two files of the audit, which go to the bucket of recordings (docs/audit.md); 0: none is written. A controller without a
+   * bucket, or without its region, writes none.
+   */
+  auditExportSeconds: [ENV.auditExportSeconds, integer(0, 3_600).default(300)],
   /** Seconds between two rounds of the reaper, which ends expired leases (O18: 30 to 60 in production). */
   reapSeconds: [ENV.reapSeconds, decimal(0.05, 600).default(30)],
   /** Seconds for which a claim holds unless the replica that made it renews it. */

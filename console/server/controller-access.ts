@@ -1,6 +1,8 @@
+import { AUDIENCES } from '../../contract/names.ts';
 import { OmicronError } from '../../contract/problem.ts';
-import { signServiceToken } from '../../contract/tokens.ts';
+import { type Actor, signServiceToken } from '../../contract/tokens.ts';
 import { traceHeaders } from '../../process/tracing.ts';
+import type { SignedInPerson } from './sign-ins.ts';
 
 /** Needed by the console's server to reach its controller. */
 export interface ControllerAccess {
@@ -17,9 +19,11 @@ export interface ControllerCall {
   /** Sent as JSON. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Limits the call to this user; null: everyone's. */
-  readonly userId: string | null;
+  /** The person for whom it is; their `userId` limits the call to that user. */
+  readonly person: Pick<SignedInPerson, 'id' | 'name' | 'userId'>;
 }
+
+const actorOf = ({ id, name }: ControllerCall['person']): Actor => ({ sub: id, name, via: 'console' });
 
 /** Until the answer begins: a video takes as long as it is watched. */
 const TIMEOUT_MS = 15_000;
@@ -27,7 +31,7 @@ const TIMEOUT_MS = 15_000;
 /** The controller's answer, a refusal too, to a call with a service token of its own. Throws `controller_unreachable`. */
 export async function askController(
   { controllerUrl, serviceKey }: ControllerAccess,
-  { method, path, body, headers, userId }: ControllerCall,
+  { method, path, body, headers, person }: ControllerCall,
 ): Promise<Response> {
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(), TIMEOUT_MS);
@@ -36,7 +40,7 @@ export async function askController(
     headers: {
       ...headers,
       ...traceHeaders(),
-      authorization: `Bearer ${await signServiceToken(serviceKey, userId ?? undefined)}`,
+      authorization: `Bearer ${await signServiceToken(serviceKey, person.userId ?? undefined, AUDIENCES.controller, actorOf(person))}`,
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),

@@ -60,7 +60,7 @@ export function controllerRoutes(app: FastifyInstance, controller: ControllerAcc
       method: request.method,
       path: `${path}${query === -1 ? '' : request.url.slice(query)}`,
       body,
-      userId: signInOf(request).userId,
+      person: signInOf(request),
       headers: request.headers.range === undefined ? {} : { range: request.headers.range },
     });
     reply.status(answer.status).header('cache-control', 'no-store');

@@ -112,14 +112,14 @@ export async function requestLiveToken(
   controller: ControllerAccess,
   sessionId: string,
   role: LiveRole,
-  { id, name, userId }: SignIn,
+  person: SignIn,
 ): Promise<string> {
   const path = `/internal/browser-sessions/${sessionId}/live-token`;
   const answer = await askController(controller, {
     method: 'POST',
     path,
-    body: { role, viewer: name, viewer_id: id },
-    userId,
+    body: { role, viewer: person.name, viewer_id: person.id },
+    person,
   });
   if (!answer.ok) {
     const { code, detail } = problemSchema.parse(await answer.json());

@@ -25,7 +25,7 @@ export async function videoRoutes(
     if (data === undefined || encoder === undefined)
       throw new OmicronError('artifact_not_found', 'This console makes no MP4 of it: its ffmpeg needs libx264.');
     const path = `/internal/browser-sessions/${data.session_id}/artifacts/${data.artifact_id}/content`;
-    const answer = await askController(controller, { method: 'GET', path, userId: signInOf(request).userId });
+    const answer = await askController(controller, { method: 'GET', path, person: signInOf(request) });
     if (!answer.ok || answer.body === null) {
       const { code, detail } = problemSchema.parse(await answer.json());
       throw new OmicronError(code, detail);

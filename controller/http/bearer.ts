@@ -1,12 +1,14 @@
 import type { FastifyRequest } from 'fastify';
 import { type LeaseKey, leaseKey } from '../../contract/lease-key.ts';
 import { OmicronError } from '../../contract/problem.ts';
-import { type ControllerKeys, verifyControllerToken, verifyServiceToken } from '../../contract/tokens.ts';
+import { type Actor, type ControllerKeys, verifyControllerToken, verifyServiceToken } from '../../contract/tokens.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** The user that the service token is limited to; null: every user's. */
     userId: string | null;
+    /** The sender of a service token, and the person for whom it acts; null on other routes, and before the token was verified. */
+    caller: { act: Actor | undefined } | null;
     /** The lease of a runner's token; null on routes that take no such token. */
     lease: { claims: LeaseKey; expMs: number } | null;
   }
@@ -21,8 +23,9 @@ export function bearerOf(request: FastifyRequest): string {
 
 /** A hook that accepts service tokens only (O5). */
 export const serviceOnly = (key: Uint8Array) => async (request: FastifyRequest) => {
-  const { userId } = await verifyServiceToken(key, bearerOf(request));
+  const { userId, act } = await verifyServiceToken(key, bearerOf(request));
   request.userId = userId ?? null;
+  request.caller = { act };
 };
 
 /** Throws `forbidden` when the token is limited to another user. */

@@ -11,6 +11,7 @@ import { trackUnusedConnections } from '../../http/unused-connections.ts';
 import { onlyWebSockets } from '../../http/upgrade.ts';
 import { type AgentProfileRoutes, agentProfileRoutes } from './agent-profiles.ts';
 import { type ArtifactRoutes, artifactRoutes } from './artifacts.ts';
+import { type AuditRequests, auditRequests } from './audit-requests.ts';
 import { type CredentialRoutes, credentialRoutes } from './credentials.ts';
 import { type EgressRoutes, egressRoutes } from './egress.ts';
 import { type EventStreamRoutes, eventStreamRoutes } from './event-stream.ts';
@@ -39,6 +40,7 @@ import { type WebhookRoutes, webhookRoutes } from './webhooks.ts';
 export interface ServerParts
   extends SessionRoutes,
     AgentProfileRoutes,
+    AuditRequests,
     CredentialRoutes,
     EgressRoutes,
     EventStreamRoutes,
@@ -88,6 +90,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   app.setSerializerCompiler(serializerCompiler);
   answerProblems(app);
   traceRequests(app);
+  auditRequests(app, parts);
   acceptOnlyJson(app);
   const isStopping = stopGracefully(app, parts);
   const liveViews = pipeLiveViews(app.server, parts);

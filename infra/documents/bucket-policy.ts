@@ -1,3 +1,4 @@
+import { AUDIT_PREFIX } from '../../contract/names.ts';
 import { type Document, iamDocument, type Statement } from './document.ts';
 import { profileObjects } from './profiles.ts';
 import { type Recordings, recordingsObjects } from './recordings.ts';
@@ -77,6 +78,10 @@ export function bucketPolicy(recordings: Recordings): Document {
     ...refuseOtherEncryption(objects, recordings.keyArn),
     ...confineUploader(recordings, objects),
     refuse('OnlyTheControllerKeepsProfiles', 's3:*', [profileObjects(recordings.bucketArn)], {
+      ArnNotEquals: { 'aws:PrincipalArn': recordings.controllerRoleArn },
+      BoolIfExists: { 'aws:PrincipalIsAWSService': 'false' },
+    }),
+    refuse('OnlyTheControllerWritesAudit', 's3:PutObject', [`${recordings.bucketArn}/${AUDIT_PREFIX}/*`], {
       ArnNotEquals: { 'aws:PrincipalArn': recordings.controllerRoleArn },
       BoolIfExists: { 'aws:PrincipalIsAWSService': 'false' },
     }),

@@ -1,4 +1,4 @@
-import { PAGE_PREFIX, VIDEO_PREFIX } from '../../contract/names.ts';
+import { AUDIT_PREFIX, PAGE_PREFIX, VIDEO_PREFIX } from '../../contract/names.ts';
 import { type Document, iamDocument, type Statement } from './document.ts';
 
 /** Resources that the IAM documents about recordings refer to. */
@@ -80,9 +80,25 @@ export const readRecordings = (recordings: Recordings): Statement => ({
   Resource: recordingsObjects(recordings),
 });
 
-/** The administrators' role: the only one that reads recordings (O15), unless the controller replays them. */
+const readAudit = ({ bucketArn, env }: Recordings): Statement[] => [
+  {
+    Sid: 'ListAudit',
+    Effect: 'Allow',
+    Action: ['s3:ListBucket'],
+    Resource: [bucketArn],
+    Condition: { StringLike: { 's3:prefix': [`${AUDIT_PREFIX}/${env}/*`] } },
+  },
+  { Sid: 'ReadAudit', Effect: 'Allow', Action: ['s3:GetObject'], Resource: [`${bucketArn}/${AUDIT_PREFIX}/${env}/*`] },
+];
+
+/** The administrators' role: the only one that reads the audit, and recordings (O15), unless the controller replays them. */
 export function readerPolicy(recordings: Recordings): Document {
-  return iamDocument(listRecordings(recordings), readRecordings(recordings), decryptRecordings(recordings));
+  return iamDocument(
+    listRecordings(recordings),
+    readRecordings(recordings),
+    ...readAudit(recordings),
+    decryptRecordings(recordings),
+  );
 }
 
 // Rights to manage a key, and none to use it.

@@ -98,6 +98,13 @@ export const ALERTS: readonly Alert[] = [
     severity: 'ticket',
   },
   {
+    alert: 'BrowserAuditNotExported',
+    summary: 'Audit entries do not reach the bucket: they wait in the database',
+    expr: 'sum(increase(omicron_audit_export_failures_total[1h])) > 5 or max(omicron_audit_waiting_seconds) > 7200',
+    for: '10m',
+    severity: 'ticket',
+  },
+  {
     alert: 'BrowserEgressDenialsUnreported',
     summary: 'Denials are missing from the timelines of their sessions',
     expr: 'sum(increase(omicron_egress_events_dropped_total[30m])) > 0',

@@ -78,6 +78,7 @@ const podSeries = (count: number): Record<string, string> =>
 const CAPACITY = 'omicron_capacity{instance="a"}';
 
 const FAILURES = 'omicron_artifact_store_check_failures_total{instance="a"}';
+const AUDIT_FAILURES = 'omicron_audit_export_failures_total{instance="a"}';
 /** A counter that rises by one every hour, each minute. */
 const hourly = (hours: number): string => Array.from({ length: hours }, (_, hour) => `${hour}x59`).join(' ');
 /** Ten hours of a prefix of the bucket. Time begins at 1970. */
@@ -150,6 +151,23 @@ export const ALERT_CASES: readonly AlertCase[] = [
   minutes('BrowserArtifactsNotExpiring', 'the rule removes nothing', store(7, 11), '10h', true, { prefix: VIDEOS }),
   minutes('BrowserArtifactStoreUnchecked', 'one look fails', { [FAILURES]: '0x60 1x540' }, '10h', false),
   minutes('BrowserArtifactStoreUnchecked', 'every look fails', { [FAILURES]: hourly(10) }, '10h', true),
+
+  minutes('BrowserAuditNotExported', 'one file had to be tried again', { [AUDIT_FAILURES]: '0x30 1x90' }, '2h', false),
+  minutes('BrowserAuditNotExported', 'no file is taken', { [AUDIT_FAILURES]: '0+0.2x120' }, '2h', true),
+  minutes(
+    'BrowserAuditNotExported',
+    'entries wait for an interval',
+    { omicron_audit_waiting_seconds: '300x60' },
+    '1h',
+    false,
+  ),
+  minutes(
+    'BrowserAuditNotExported',
+    'entries wait for hours',
+    { omicron_audit_waiting_seconds: '9000x60' },
+    '1h',
+    true,
+  ),
 
   minutes('BrowserControllerDown', 'one replica answers', { [up('browser-session-controller')]: '1x20' }, '10m', false),
   minutes('BrowserControllerDown', 'none answers', { [up('browser-session-controller')]: '1x5 0x20' }, '10m', true),

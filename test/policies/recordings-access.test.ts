@@ -200,6 +200,23 @@ describe('the controller', () => {
     expect(await useKey(controller, 'GenerateDataKey')).toEqual(ALLOWED);
   });
 
+  test('writes the audit of its environment, which administrators read and no other identity writes', async () => {
+    const file = 'audit/dev/000000000001-0123.jsonl';
+    expect(await put(controller, CREATE, file)).toEqual(ALLOWED);
+    expect(await put(controller, without(CREATE, 's3:if-none-match'), file)).toEqual(refusedBy('RefuseOverwriting'));
+    expect(await put(controller, CREATE, 'audit/prod/000000000001-0123.jsonl')).toEqual(NOT_GRANTED);
+    for (const action of ['s3:GetObject', 's3:DeleteObject'])
+      expect(await ask(controller, action, object(file), TLS), action).toEqual(NOT_GRANTED);
+    const list = { ...TLS, 's3:prefix': 'audit/dev/' };
+    expect(await ask(controller, 's3:ListBucket', arn.bucket(documents.bucket), list)).toEqual(NOT_GRANTED);
+    for (const other of [uploader, reader, accountAdmin])
+      expect(await put(other, CREATE, file)).toEqual(refusedBy('OnlyTheControllerWritesAudit'));
+    expect(await ask(reader, 's3:GetObject', object(file), TLS)).toEqual(ALLOWED);
+    expect(await ask(reader, 's3:ListBucket', arn.bucket(documents.bucket), list)).toEqual(ALLOWED);
+    expect(await ask(reader, 's3:DeleteObject', object(file), TLS)).toEqual(NOT_GRANTED);
+    expect(await ask(uploader, 's3:GetObject', object(file), TLS)).toEqual(refusedBy('UploaderOnlyWrites'));
+  });
+
   test('wraps the keys of users under a key of its own, naming the user', async () => {
     const wrap = async (who: Asker, context: Context) =>
       evaluate(

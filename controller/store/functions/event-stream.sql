@@ -19,7 +19,8 @@ begin
   perform pg_advisory_xact_lock(hashtextextended('omicron.event_clock', 0));
   update omicron.event_clock set base = e.last + 1 - x.next
     -- the place of a webhook may be after the last event: at the next number, at most
-    from (select greatest((select max(tx) from omicron.session_events), (select max(tx) - 1 from omicron.webhooks)) as last) e,
+    from (select greatest((select max(tx) from omicron.session_events), (select max(tx) - 1 from omicron.webhooks),
+                          (select max(tx) from omicron.audit_entries)) as last) e,
          (select pg_snapshot_xmax(pg_current_snapshot())::text::bigint as next) x
    where e.last >= base + x.next;
 end $$;

@@ -448,6 +448,30 @@ create table omicron.webhook_failures (
 );
 create index webhook_failures_by_event on omicron.webhook_failures (event_id);
 
+-- 0035_audit.sql
+-- Entries of the audit that are in no file yet: `omicron.audit_take` moves them into one. `tx` as that of events.
+create table omicron.audit_entries (
+  id    bigint generated always as identity primary key,
+  tx    bigint not null,
+  at    timestamptz not null default clock_timestamp(),
+  entry jsonb not null
+);
+create index audit_entries_in_order on omicron.audit_entries (tx, id);
+
+-- The chain of files. The last one is here with its text until it is known to be in the bucket.
+create table omicron.audit_chain (
+  one        boolean primary key default true check (one),
+  -- False: no controller exports, and no entry is written.
+  active     boolean not null default false,
+  sequence   bigint not null default 0,
+  sha256     text not null default repeat('0', 64),
+  pending    text,
+  cut_at     timestamptz not null default clock_timestamp(),
+  -- The replica that writes the pending file has this long.
+  held_until timestamptz not null default clock_timestamp()
+);
+insert into omicron.audit_chain default values;
+
 -- event-stream.sql
 -- Events of all sessions in one order, the same on each replica. https://www.postgresql.org/docs/current/functions-info.html#FUNCTIONS-PG-SNAPSHOT
 
@@ -470,7 +494,8 @@ begin
   perform pg_advisory_xact_lock(hashtextextended('omicron.event_clock', 0));
   update omicron.event_clock set base = e.last + 1 - x.next
     -- the place of a webhook may be after the last event: at the next number, at most
-    from (select greatest((select max(tx) from omicron.session_events), (select max(tx) - 1 from omicron.webhooks)) as last) e,
+    from (select greatest((select max(tx) from omicron.session_events), (select max(tx) - 1 from omicron.webhooks),
+                          (select max(tx) from omicron.audit_entries)) as last) e,
          (select pg_snapshot_xmax(pg_current_snapshot())::text::bigint as next) x
    where e.last >= base + x.next;
 end $$;
@@ -1553,6 +1578,89 @@ begin
     'warm', r.assigned_at is not null, 'waited_ms', round(extract(epoch from clock_timestamp() - v_waiting_since) * 1000))));
   return jsonb_build_object('outcome', 'claimed', 'session', to_jsonb(s), 'runner', to_jsonb(r), 'evicted', v_victims <> '{}');
 end $$;
+
+-- audit.sql
+-- Who did what: entries, and the chain of files that they are moved into.
+
+create or replace function omicron.set_audit(p_active boolean) returns void
+language sql as $$
+  update omicron.audit_chain set active = p_active where active <> p_active
+$$;
+
+create or replace function omicron.write_audit(p_entry jsonb) returns void
+language sql as $$
+  insert into omicron.audit_entries (tx, entry) select omicron.event_tx(), p_entry from omicron.audit_chain where active
+$$;
+
+-- Events of a session that are deeds: an entry stands or falls with its event. `data` is what these kinds have, and nothing more.
+create or replace function omicron.audit_event() returns trigger
+language plpgsql as $$
+begin
+  perform omicron.write_audit(jsonb_build_object(
+    'source', 'session', 'action', new.kind,
+    'actor', jsonb_strip_nulls(jsonb_build_object('id', new.data -> 'identity', 'name', new.data -> 'viewer')),
+    'target', jsonb_build_object('session_id', new.session_id, 'epoch', new.epoch,
+      'user_id', (select user_id from omicron.browser_sessions where id = new.session_id)),
+    'data', (select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(new.data)
+              where key in ('id', 'status', 'from', 'reason', 'why', 'seconds', 'domain', 'names', 'runner_id', 'name', 'version'))));
+  return null;
+end $$;
+
+create or replace trigger audit_event after insert on omicron.session_events for each row
+  when (new.kind in ('session.claimed', 'session.ended', 'control.taken', 'control.given_back', 'user_action.answered', 'secrets.loaded',
+                     'login', 'profile.saved'))
+  execute function omicron.audit_event();
+
+-- The file that is to be written now: `file`; the one that a replica which was killed had begun comes again, byte for byte.
+-- `waits_seconds`: for how long the oldest entry that is in no file has waited.
+-- Null: another replica is at it.
+create or replace function omicron.audit_take(p_environment text, p_every_seconds double precision, p_most integer, p_hold_seconds double precision)
+returns jsonb
+language plpgsql as $$
+declare
+  c omicron.audit_chain;
+  v_now timestamptz := clock_timestamp();
+  v_lines text;
+  v_count integer;
+begin
+  select * into c from omicron.audit_chain for update skip locked;
+  if c.one is null or (c.pending is not null and c.held_until > v_now) then
+    return null;
+  end if;
+  if c.pending is null and c.cut_at + make_interval(secs => p_every_seconds) <= v_now then
+    with horizon as materialized (select omicron.event_horizon() as tx),
+    moved as (
+      delete from omicron.audit_entries
+       where id in (select e.id from omicron.audit_entries e where e.tx < (select tx from horizon) order by e.tx, e.id limit p_most)
+      returning *)
+    select count(*), string_agg((jsonb_build_object('id', id,
+             'at', to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) || entry)::text || E'\n', '' order by tx, id)
+      into v_count, v_lines from moved;
+    if v_count > 0 then
+      c.pending := jsonb_build_object('audit', 1, 'environment', p_environment, 'sequence', c.sequence + 1, 'previous', c.sha256,
+        'entries', v_count)::text || E'\n' || v_lines;
+      c.sequence := c.sequence + 1;
+      c.sha256 := encode(sha256(convert_to(c.pending, 'UTF8')), 'hex');
+    end if;
+    -- what one file does not hold is due at once
+    if v_count < p_most then
+      c.cut_at := v_now;
+    end if;
+    update omicron.audit_chain set sequence = c.sequence, sha256 = c.sha256, pending = c.pending, cut_at = c.cut_at;
+  end if;
+  if c.pending is not null then
+    update omicron.audit_chain set held_until = v_now + make_interval(secs => p_hold_seconds);
+  end if;
+  return jsonb_build_object('waits_seconds', (select coalesce(extract(epoch from v_now - min(at)), 0) from omicron.audit_entries))
+    || case when c.pending is null then '{}' else jsonb_build_object('file',
+         jsonb_build_object('sequence', c.sequence, 'sha256', c.sha256, 'body', c.pending)) end;
+end $$;
+
+-- The file is in the bucket. Repeating it changes nothing.
+create or replace function omicron.audit_written(p_sequence bigint) returns void
+language sql as $$
+  update omicron.audit_chain set pending = null, held_until = clock_timestamp() where sequence = p_sequence and pending is not null
+$$;
 
 -- policies.sql
 -- Stores or replaces one layer's document under a new version.
@@ -2733,14 +2841,16 @@ insert into omicron.migrations (name, digest, declares) values ('0031_answered_b
 insert into omicron.migrations (name, digest, declares) values ('0032_usage.sql', 'bde4018bf17e1c9fe922f3415c3b7a46f73485f2ac5199d1512dc1ae444c950a', NULL);
 insert into omicron.migrations (name, digest, declares) values ('0033_yields.sql', 'd73c849bae60eca07c54bceecdfe803ac9128f20126c933d8628f646965eff39', NULL);
 insert into omicron.migrations (name, digest, declares) values ('0034_webhooks.sql', 'c36f2014e6de9f1438c660441a9043511b902182337c189e700bd1e7e654d4c3', NULL);
+insert into omicron.migrations (name, digest, declares) values ('0035_audit.sql', '819a4b0848fc5c35b78c79ef0ef0a194def6589aca1ae488152c09a617578a9c', NULL);
 insert into omicron.migrations (name, digest, declares) values ('functions/acquire.sql', 'a4f175ffc14c235db67b0de8377abed79689101a8699f1a7bddc71e8b1b34fae', '{"omicron.acquire(text, text, uuid, uuid, integer, integer, jsonb, jsonb, text, text, text, integer, text, integer, integer, boolean, uuid[], boolean)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/artifacts.sql', 'bb40038132f511d3ed62f85e7b2141f767677d93dd10032f8e2d5d92216b6687', '{"omicron.file_due_at(jsonb, text)","omicron.write_artifact(uuid, integer, uuid, text, text, text, bigint, text)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/audit.sql', '1e870d22af49e83e583479ae1f6c9451dcfbf9fb9bf4032dcaa8dd3ddd9650cb', '{omicron.set_audit(boolean),omicron.write_audit(jsonb),omicron.audit_event(),"omicron.audit_take(text, double precision, integer, double precision)",omicron.audit_written(bigint)}');
 insert into omicron.migrations (name, digest, declares) values ('functions/claim.sql', 'abae9a020a3c20526105b8fb10c543e314a3d37c703e4d1eb39d7bbbae76f397', '{"omicron.may_start(omicron.browser_sessions, integer)","omicron.beat_claim(uuid, integer, uuid, integer, integer)","omicron.begin_assignment(uuid, integer, uuid)","omicron.fail_claim(uuid, integer, uuid, text, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/close-lease.sql', 'e7335ebf38affd08475d2ce5e8606c69e9141c1d33fa312524845daa35c010cd', '{"omicron.drain_runner(uuid, text)","omicron.close_lease(omicron.browser_sessions, text, text, text)",omicron.expire_lease(omicron.browser_sessions)}');
 insert into omicron.migrations (name, digest, declares) values ('functions/egress-leases.sql', '92a9d450ee879816a16347b8ed82d844ac8eb9e6ad94e007e44c9048107f1962', '{omicron.live_leases(uuid[]),omicron.awaited_uploads(uuid[])}');
 insert into omicron.migrations (name, digest, declares) values ('functions/end-lease.sql', '1f614ad0f1b1ca5c7cb9cdf12e58e70c02e2e277220540cbad90f6209a05e2e2', '{"omicron.end_lease(uuid, text, integer, text)","omicron.archive(uuid, text)",omicron.end_all(text)}');
 insert into omicron.migrations (name, digest, declares) values ('functions/erase-user.sql', 'cdce99d095255236230bf91eec07985e552d9c7f6acf5aa5767ee59b267f6d2a', '{omicron.begin_erasure(text),"omicron.finish_erasure(text, text)","omicron.count_erased(text, jsonb)","omicron.erase_rows(text, integer)"}');
-insert into omicron.migrations (name, digest, declares) values ('functions/event-stream.sql', '014cd5698fe5b5d6f145e227b703e3799ece99bba2a6a265e02b911450b2f3b4', '{omicron.event_tx(),omicron.event_horizon(),omicron.resume_event_clock(),"omicron.events_after(bigint, bigint, text, uuid, text[], integer)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/event-stream.sql', '9bdf3570bdf40a06e89176dfd55acba65b203888505ecbfff7fb2d62f25e4559', '{omicron.event_tx(),omicron.event_horizon(),omicron.resume_event_clock(),"omicron.events_after(bigint, bigint, text, uuid, text[], integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/expire.sql', 'af1015304dc8c5d7a01b9df4215eb3543cdb02a3e8407a7b458296a124fab88e', '{omicron.expire_leases(integer),"omicron.fail_stuck_starts(integer, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/guards.sql', '27a83a76f33f9b344e9d76f32a7bb9cf94482675ad58870b03af67ba292cc900', '{omicron.guard_session(),omicron.guard_runner()}');
 insert into omicron.migrations (name, digest, declares) values ('functions/hibernate.sql', '1ae39493ce599a1063e77237be16a729db515b97fdbc33869536251930cd0dc0', '{omicron.expires_soon(omicron.browser_sessions),"omicron.expiring_leases(text, integer)","omicron.hibernation_refusal(omicron.browser_sessions, omicron.runners, integer, integer)","omicron.begin_hibernation(uuid, integer, uuid, integer)","omicron.hibernate(uuid, integer, uuid, integer, integer, text, uuid, integer, text, text, bigint, integer)"}');
