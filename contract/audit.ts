@@ -27,7 +27,7 @@ export const auditHeader = z.object({
   entries: z.int().min(1),
 });
 
-/** Who did what by the API: written before the answer is sent. Entries of sessions are written with their events, by the database. */
+/** A call of the API: written before the answer is sent. Entries of sessions are written with their events, by the database. */
 export interface AuditEntry {
   /** `api`, or the program that called for a person. */
   readonly source: string;

@@ -30,7 +30,7 @@ export interface AuditReport {
   readonly problems: readonly AuditProblem[];
 }
 
-/** Ranges of missing files are told as one problem, so that a report has as many lines as faults. */
+/** Missing files that follow each other are one problem. */
 const range = (from: number, to: number): string => (from === to ? `file ${from}` : `files ${from} to ${to}`);
 
 /** Reads every file, and says which are missing, changed or out of order. */

@@ -13,7 +13,7 @@ export interface AuditExportParts {
   readonly log: Logger;
 }
 
-/** A file of so many entries is some hundred kilobytes; a policy among them has 64 KiB at most. */
+/** Entries of one file: a few hundred kilobytes, unless there are policies of up to 64 KiB among them. */
 const ENTRIES_MAX = 1_000;
 /** A replica that has taken a file writes it in this time, or another one does. */
 const HOLD_SECONDS = 60;

@@ -73,13 +73,13 @@ describe('exit code 1, and the file, for', () => {
     await fails([[name, 'changed']]);
   });
 
-  it('a file that was changed and named anew: the next one names what it was', async () => {
+  it('a file that was changed and renamed: the next one names what it was', async () => {
     await rm(join(folder, await nameOf(3)));
     await add(3, bodyOf(3, digests[2] ?? '', 'nothing'));
     await fails([[await nameOf(4), 'out of order']]);
   });
 
-  it('the last file, changed and named anew, by the log', async () => {
+  it('the last file, changed and renamed, by the log', async () => {
     const first = head();
     await rm(join(folder, await nameOf(5)));
     await add(5, bodyOf(5, digests[4] ?? '', 'nothing'));

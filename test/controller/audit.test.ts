@@ -18,7 +18,7 @@ import { someUser, startStack } from './stack.ts';
 
 const REGION = 'eu-central-1';
 const SECRET = 'a service secret of 32 bytes, for tests';
-/** What a file must not hold. */
+/** No file may hold it. */
 const PASSWORD = `hunter2-${randomUUID()}`;
 
 let moto: Moto;
@@ -216,7 +216,7 @@ it('is done by one replica at a time, and an entry whose transaction is open wai
   expect(first?.file?.sequence).toBe(1);
   expect(await audit.take('prod', bounds)).toBeNull();
   await audit.written(1);
-  await files.put('audit/prod/x', 'x'); // any other object is told
+  await files.put('audit/prod/x', 'x'); // an object of another kind is reported
   await Promise.all(Array.from({ length: 4 }, () => round(database, files, 0)));
   expect((await database.query('select id from omicron.audit_entries')).length).toBe(0);
   const told = await verify(bucket, 'prod');

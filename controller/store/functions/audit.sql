@@ -1,4 +1,4 @@
--- Who did what: entries, and the chain of files that they are moved into.
+-- Entries of the audit, and the chain of files that they are moved into.
 
 create or replace function omicron.set_audit(p_active boolean) returns void
 language sql as $$

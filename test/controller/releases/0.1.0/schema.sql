@@ -1580,7 +1580,7 @@ begin
 end $$;
 
 -- audit.sql
--- Who did what: entries, and the chain of files that they are moved into.
+-- Entries of the audit, and the chain of files that they are moved into.
 
 create or replace function omicron.set_audit(p_active boolean) returns void
 language sql as $$
@@ -2844,7 +2844,7 @@ insert into omicron.migrations (name, digest, declares) values ('0034_webhooks.s
 insert into omicron.migrations (name, digest, declares) values ('0035_audit.sql', '819a4b0848fc5c35b78c79ef0ef0a194def6589aca1ae488152c09a617578a9c', NULL);
 insert into omicron.migrations (name, digest, declares) values ('functions/acquire.sql', 'a4f175ffc14c235db67b0de8377abed79689101a8699f1a7bddc71e8b1b34fae', '{"omicron.acquire(text, text, uuid, uuid, integer, integer, jsonb, jsonb, text, text, text, integer, text, integer, integer, boolean, uuid[], boolean)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/artifacts.sql', 'bb40038132f511d3ed62f85e7b2141f767677d93dd10032f8e2d5d92216b6687', '{"omicron.file_due_at(jsonb, text)","omicron.write_artifact(uuid, integer, uuid, text, text, text, bigint, text)"}');
-insert into omicron.migrations (name, digest, declares) values ('functions/audit.sql', '1e870d22af49e83e583479ae1f6c9451dcfbf9fb9bf4032dcaa8dd3ddd9650cb', '{omicron.set_audit(boolean),omicron.write_audit(jsonb),omicron.audit_event(),"omicron.audit_take(text, double precision, integer, double precision)",omicron.audit_written(bigint)}');
+insert into omicron.migrations (name, digest, declares) values ('functions/audit.sql', 'eb02b9355109a029914593855a9b6925a740efb576d9260288544d79c3b77474', '{omicron.set_audit(boolean),omicron.write_audit(jsonb),omicron.audit_event(),"omicron.audit_take(text, double precision, integer, double precision)",omicron.audit_written(bigint)}');
 insert into omicron.migrations (name, digest, declares) values ('functions/claim.sql', 'abae9a020a3c20526105b8fb10c543e314a3d37c703e4d1eb39d7bbbae76f397', '{"omicron.may_start(omicron.browser_sessions, integer)","omicron.beat_claim(uuid, integer, uuid, integer, integer)","omicron.begin_assignment(uuid, integer, uuid)","omicron.fail_claim(uuid, integer, uuid, text, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/close-lease.sql', 'e7335ebf38affd08475d2ce5e8606c69e9141c1d33fa312524845daa35c010cd', '{"omicron.drain_runner(uuid, text)","omicron.close_lease(omicron.browser_sessions, text, text, text)",omicron.expire_lease(omicron.browser_sessions)}');
 insert into omicron.migrations (name, digest, declares) values ('functions/egress-leases.sql', '92a9d450ee879816a16347b8ed82d844ac8eb9e6ad94e007e44c9048107f1962', '{omicron.live_leases(uuid[]),omicron.awaited_uploads(uuid[])}');
