@@ -68,6 +68,9 @@ export interface ServerParts
 /** A request is sent whole in this time; the answer may take longer. */
 const REQUEST_TIMEOUT_MS = 30_000;
 
+/** Fastify gives up a close whose hooks take 10 s, and a start that this replica leads may take a minute. A pod has twice that. */
+const CLOSE_MS = 120_000;
+
 /** The controller's HTTP server: sessions, credentials, redemption and reports, health, metrics, OpenAPI. */
 export async function buildServer(parts: ServerParts): Promise<FastifyInstance> {
   const app = Fastify({
@@ -78,6 +81,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
     bodyLimit: LIMITS.bodyBytesMax,
     routerOptions: { maxParamLength: 3 * LIMITS.idBytesMax }, // an id, percent-encoded
     requestTimeout: REQUEST_TIMEOUT_MS,
+    pluginTimeout: CLOSE_MS,
     frameworkErrors,
     clientErrorHandler: answerClientError,
     forceCloseConnections: 'idle',

@@ -1,5 +1,6 @@
 import { type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { ENV, NAMESPACES, runnerName } from '../../../contract/names.ts';
 import { OmicronError } from '../../../contract/problem.ts';
@@ -169,7 +170,10 @@ it('grants nothing while the database is unreachable, says when to retry, and re
   expect(stack.logged()).not.toContain(direct.password === '' ? 'x'.repeat(99) : `:${direct.password}@`);
 });
 
-it('stops gracefully: what runs is finished, what is new is refused, runners stay leased', async () => {
+/** Fastify's own limit for the hooks of a close is 10 s. */
+const SLOW_START_MS = 10_500;
+
+it('stops gracefully: what runs is finished, however slowly, what is new is refused, runners stay leased', async () => {
   await using shared = await deployment({ OMICRON_POOL_IDLE: 0 });
   await using stack = await startStack({}, shared);
   const kept = await stack.lease();
@@ -183,6 +187,7 @@ it('stops gracefully: what runs is finished, what is new is refused, runners sta
     () => 'closed',
   );
   expect(['shutting_down', 'closed']).toContain(late);
+  await sleep(SLOW_START_MS);
   letGo();
   const lease = leaseAnswer.parse((await running).body);
   expect(lease.status).toBe('ready');
