@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
+import type { Refusal } from '../../contract/tool-failure.ts';
 import type { Point } from './aim.ts';
 
 /** A movement ends within its element; lists take one for the pointer's coming and the next for a choice (jQuery UI's menus). */
@@ -27,6 +28,17 @@ export async function clickAt(
 ): Promise<void> {
   await moveOnto(page, point);
   await page.mouse.click(point.x, point.y, options);
+}
+
+/** Why there is nothing to be clicked at a point; undefined: the tab shows it. */
+export function beyondWindow(page: Page, { x, y }: Point): Refusal<'invalid_arguments'> | undefined {
+  const { width, height } = page.viewportSize() ?? { width: Infinity, height: Infinity };
+  if (x >= 0 && y >= 0 && x < width && y < height) return undefined;
+  return {
+    code: 'invalid_arguments',
+    why: `The tab shows ${width} by ${height} pixels, and ${x}, ${y} is outside of them.`,
+    instead: 'Scroll the page until it shows the point.',
+  };
 }
 
 /** The end of a drag: where it is at first, and a point of it that is seen, for which the page may have to be scrolled. */

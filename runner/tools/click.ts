@@ -1,6 +1,7 @@
 import * as z from 'zod';
+import { refusalResult } from '../../contract/tool-failure.ts';
 import { clickTarget } from '../acting/click-target.ts';
-import { clickAt } from '../acting/pointer.ts';
+import { beyondWindow, clickAt } from '../acting/pointer.ts';
 import { locate } from '../acting/target.ts';
 import { unfitFields } from '../acting/unfit-fields.ts';
 import { invalidArguments, pageResult } from '../results/result.ts';
@@ -59,8 +60,11 @@ export const click = defineTool({
         const click = () => clickTarget(page, selector, ACTION, async () => locate(page, selector));
         const said = await settled(page, click);
         if (said?.isError === true) return said;
-      } else if (x !== undefined && y !== undefined) await settled(page, () => clickAt(page, { x, y }));
-      else return invalidArguments('Give a selector, or both x and y.');
+      } else if (x !== undefined && y !== undefined) {
+        const beyond = beyondWindow(page, { x, y });
+        if (beyond !== undefined) return refusalResult(beyond);
+        await settled(page, () => clickAt(page, { x, y }));
+      } else return invalidArguments('Give a selector, or both x and y.');
       return pageResult(page, {}, await unfitFields(page, lease.documents));
     },
   }),

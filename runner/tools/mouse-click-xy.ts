@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { clickAt } from '../acting/pointer.ts';
+import { refusalResult } from '../../contract/tool-failure.ts';
+import { beyondWindow, clickAt } from '../acting/pointer.ts';
 import { defineTool } from './define-tool.ts';
 import { ANSWERS, onPage } from './playwright-form.ts';
 
@@ -26,6 +27,8 @@ export const mouseClickXy = defineTool({
         delay: z.number().optional(),
       },
       async (page, { x, y, button, clickCount, delay }) => {
+        const beyond = beyondWindow(page, { x, y });
+        if (beyond !== undefined) return refusalResult(beyond);
         await clickAt(
           page,
           { x, y },
