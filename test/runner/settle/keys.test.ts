@@ -24,6 +24,7 @@ async function open(html: string): Promise<void> {
     answerMs: 30_000,
   });
   await page.goto('http://keys.test/');
+  await page.locator('[autofocus]:not(:focus)').waitFor({ state: 'detached' }); // focused in the first frame
 }
 
 /** How long the page was given to show a change: `all` of 350 ms, or two `frames` where nothing moves. */
