@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
+import { tryParseJson } from './parse-json.ts';
 import { OmicronError } from './problem.ts';
 import { PROFILE_LIMITS, sha256 } from './profile.ts';
 
@@ -32,7 +33,7 @@ export function packChunks(chunks: readonly PlainChunk[]): Buffer {
 /** Chunks of such a body; throws `invalid_request` unless each is whole, and what its digest says. */
 export function unpackChunks(body: Buffer): Buffer[] {
   const end = body.subarray(0, LIST_BYTES_MAX).indexOf(NEWLINE);
-  const list = chunkList.safeParse(parseJson(body.subarray(0, Math.max(0, end)).toString()));
+  const list = chunkList.safeParse(tryParseJson(body.subarray(0, Math.max(0, end)).toString()));
   if (!list.success) throw invalidBody('must begin with a list of chunks as JSON, and a newline');
   let at = end + NEWLINE.length;
   const chunks = list.data.map(chunk => {
@@ -43,14 +44,6 @@ export function unpackChunks(body: Buffer): Buffer[] {
   });
   if (at !== body.length) throw invalidBody('must end with the last chunk');
   return chunks;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 const invalidBody = (why: string) => new OmicronError('invalid_request', `Invalid request: the body ${why}.`);

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { auditHeader, NO_DIGEST, readAuditName } from '../../contract/audit.ts';
+import { tryParseJson } from '../../contract/parse-json.ts';
 
 /** Audit files of one environment, wherever they are. */
 export interface AuditSource {
@@ -118,17 +119,9 @@ function readFile(bytes: Buffer): ReadFile {
   const sha256 = createHash('sha256').update(bytes).digest('hex');
   const [first = '', ...lines] = bytes.toString('utf8').split('\n');
   const entries = lines.filter(line => line !== '').length;
-  const header = auditHeader.safeParse(parseJson(first));
+  const header = auditHeader.safeParse(tryParseJson(first));
   if (!header.success) return { sha256, entries, fault: 'its first line is no header of an audit file' };
   if (header.data.entries !== entries)
     return { sha256, entries, fault: `it has ${entries} entries, and its first line says ${header.data.entries}` };
   return { sha256, entries, sequence: header.data.sequence, previous: header.data.previous };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

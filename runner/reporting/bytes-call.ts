@@ -1,3 +1,4 @@
+import { tryParseJson } from '../../contract/parse-json.ts';
 import { OmicronError, problemSchema } from '../../contract/problem.ts';
 import type { HttpExchange } from '../../http/call.ts';
 import { ofOtherRelease } from './other-release.ts';
@@ -29,7 +30,7 @@ export async function bytesCall(
       const bound = AbortSignal.any([signal, AbortSignal.timeout(TRY_MS)]);
       const { status, bytes } = await exchange(url, request, bound);
       if (status === 200) return bytes;
-      const problem = problemSchema.safeParse(parseJson(bytes));
+      const problem = problemSchema.safeParse(tryParseJson(bytes.toString()));
       if (problem.success) throw ofOtherRelease(OmicronError.fromProblem(problem.data), new URL(url).pathname);
       throw new OmicronError('controller_unreachable', `The controller answered ${status} to a chunk of a profile.`);
     } catch (error) {
@@ -37,14 +38,6 @@ export async function bytesCall(
       if (signal.aborted || (known && error.code !== 'controller_unreachable')) throw error;
       if (left === 0) throw known ? error : controllerUnreachable(error);
     }
-  }
-}
-
-function parseJson(json: Buffer): unknown {
-  try {
-    return JSON.parse(json.toString());
-  } catch {
-    return undefined;
   }
 }
 

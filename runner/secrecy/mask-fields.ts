@@ -1,3 +1,4 @@
+import { tryParseJson } from '../../contract/parse-json.ts';
 import { exactText } from '../browser/page-text.ts';
 
 /** Before a line of preformatted text. */
@@ -11,20 +12,12 @@ const LINE = /^\s*- (?:(?:'?(?:combobox|searchbox|spinbutton|textbox)\b.*|text):
  */
 export function maskFields(text: string, held: ReadonlyMap<string, string>): string {
   if (held.size === 0) return text;
-  const inJson = text.startsWith('{') ? parseJson(text) : undefined;
+  const inJson = text.startsWith('{') ? tryParseJson(text) : undefined;
   return inJson === undefined ? maskLines(text, held) : JSON.stringify(inJson, (_key, value) => maskValue(value, held));
 }
 
 const maskValue = (value: unknown, held: ReadonlyMap<string, string>): unknown =>
   typeof value === 'string' ? maskLines(value, held) : value;
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
 
 function maskLines(text: string, held: ReadonlyMap<string, string>): string {
   const spelled = [...held].flatMap(([value, name]) => inYaml(value).map(each => [each, name] as const));
