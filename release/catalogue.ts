@@ -4,6 +4,17 @@ import { PRESET_NAMES } from '../contract/policy/presets.ts';
 const OWNER = 'example';
 export const REPOSITORY = `https://github.com/${OWNER}/omicron-browser`;
 export const COMMAND_PACKAGE = '@omicron-browser/cli';
+/** Workspaces that are published on npm, in the order in which each needs the one before. */
+export const NPM_PACKAGES: readonly string[] = ['omicron-browser', COMMAND_PACKAGE];
+/** npm's arguments that pack a workspace into a folder, and print the name of the file. */
+export const packArguments = (workspace: string, folder: string): string[] => [
+  'pack',
+  '--silent',
+  '--workspace',
+  workspace,
+  '--pack-destination',
+  folder,
+];
 export const REGISTRY_NAME = `io.github.${OWNER}/omicron-browser`;
 
 /** Names that documents and manifests lead to: a stranger who takes one before us can publish under it. */

@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { COMMAND_PACKAGE, NAMES_TO_RESERVE } from './catalogue.ts';
+import { digestOf } from '../cli/verify/contents.ts';
+import { NAMES_TO_RESERVE, NPM_PACKAGES, packArguments } from './catalogue.ts';
 import { findFaults } from './version.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -37,13 +37,9 @@ export async function publish(options: PublishOptions): Promise<void> {
     throw new Error(`not ready:\n${found.join('\n')}\n"npm run release -- version X" writes the version`);
   const folder = mkdtempSync(join(tmpdir(), 'omicron-release-'));
   try {
-    for (const workspace of ['omicron-browser', COMMAND_PACKAGE]) {
-      const name = run(
-        'npm',
-        ['pack', '--silent', '--workspace', workspace, '--pack-destination', folder],
-        ROOT,
-      ).trim();
-      log(`built ${workspace}, ${sha256Of(join(folder, name))}`);
+    for (const workspace of NPM_PACKAGES) {
+      const name = run('npm', packArguments(workspace, folder), ROOT).trim();
+      log(`built ${workspace}, ${digestOf(readFileSync(join(folder, name)))}`);
     }
     run(
       python,
@@ -67,8 +63,6 @@ export async function publish(options: PublishOptions): Promise<void> {
     rmSync(folder, { recursive: true, force: true });
   }
 }
-
-const sha256Of = (file: string): string => `sha256:${createHash('sha256').update(readFileSync(file)).digest('hex')}`;
 
 /** npm attests in CI only, with an identity that the job is given: <https://docs.npmjs.com/generating-provenance-statements>. */
 const canAttest = (environment: PublishOptions['environment']): boolean =>

@@ -1,3 +1,8 @@
+import { createHash } from 'node:crypto';
+
+/** The name of bytes in OCI: `sha256:` and 64 hexadecimal digits. */
+export const digestOf = (bytes: Buffer): string => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+
 /** The parts of a release: each is `<registry>/<name>:<version>`, with its signature and attestations as referrers. */
 export const RELEASE_PARTS = {
   controller: 'image',

@@ -1,7 +1,8 @@
-import { createHash, type KeyObject } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
 import * as z from 'zod';
 import {
   type Descriptor,
+  digestOf,
   MEDIA,
   neededStatements,
   type OciManifest,
@@ -30,8 +31,6 @@ const provenance = z.object({
     resolvedDependencies: z.array(z.object({ digest: z.object({ gitCommit: z.string() }) })).min(1),
   }),
 });
-
-const digestOf = (bytes: Buffer): string => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
 
 /** Verifies each part of a release: its bytes, its signature, its provenance and, where code of others is in it, its SBOM. */
 export async function verifyRelease(

@@ -7,7 +7,7 @@ import { parse } from 'yaml';
 import { chartFiles } from '../../manifests/chart/files.ts';
 import { ENVIRONMENTS } from '../../manifests/environments.ts';
 import { render } from '../../manifests/render.ts';
-import { COMMAND_PACKAGE } from '../catalogue.ts';
+import { NPM_PACKAGES, packArguments } from '../catalogue.ts';
 import type { Layout } from './layout.ts';
 import { tarball } from './tarball.ts';
 
@@ -18,10 +18,8 @@ const TITLE = 'org.opencontainers.image.title';
 export async function packPackages(): Promise<ReadonlyMap<string, Buffer>> {
   const folder = await mkdtemp(join(tmpdir(), 'omicron-pack-'));
   try {
-    for (const workspace of ['omicron-browser', COMMAND_PACKAGE])
-      await promisify(execFile)('npm', ['pack', '--silent', '--workspace', workspace, '--pack-destination', folder], {
-        cwd: ROOT,
-      });
+    for (const workspace of NPM_PACKAGES)
+      await promisify(execFile)('npm', packArguments(workspace, folder), { cwd: ROOT });
     const names = (await readdir(folder)).sort();
     return new Map(await Promise.all(names.map(async name => [name, await readFile(join(folder, name))] as const)));
   } finally {
@@ -71,7 +69,7 @@ export async function bundleRelease(
 
 /** Components of the packages that are published, as CycloneDX. */
 export async function packagesSbom(): Promise<unknown> {
-  const workspaces = ['omicron-browser', COMMAND_PACKAGE].flatMap(name => ['--workspace', name]);
+  const workspaces = NPM_PACKAGES.flatMap(name => ['--workspace', name]);
   const { stdout } = await promisify(execFile)(
     'npm',
     ['sbom', '--sbom-format=cyclonedx', '--omit=dev', '--package-lock-only', ...workspaces],

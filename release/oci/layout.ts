@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Descriptor, MEDIA, type OciManifest } from '../../cli/verify/contents.ts';
+import { type Descriptor, digestOf, MEDIA, type OciManifest } from '../../cli/verify/contents.ts';
 import { blobFile, REF_NAME } from '../../cli/verify/folder.ts';
 
 /** Bytes that become a blob. */
@@ -37,7 +36,7 @@ export async function openLayout(folder: string): Promise<Layout> {
     (JSON.parse(await readFile(index, 'utf8').catch(() => '{}')) as OciManifest).manifests ?? [];
 
   async function writeBlob({ mediaType, bytes, annotations }: Content): Promise<Descriptor> {
-    const digest = `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+    const digest = digestOf(bytes);
     await writeFile(blobFile(folder, digest), bytes);
     return { mediaType, digest, size: bytes.length, ...(annotations ? { annotations } : {}) };
   }
