@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EGRESS_ROUTES, WATCH_LEASES_MAX } from '../../contract/egress.ts';
@@ -9,6 +9,7 @@ import type { Database } from '../../controller/ports/database.ts';
 import { sqlDirectory } from '../../controller/store/directory.ts';
 import { protocol } from '../controller/protocol.ts';
 import type { Stack } from '../controller/stack.ts';
+import { processStat } from '../process-stat.ts';
 import { percentiles } from './figures.ts';
 import { type Fleet, fleet } from './overload.ts';
 
@@ -46,22 +47,17 @@ async function medianMs(work: () => Promise<unknown>): Promise<number> {
   return percentiles(times).p50;
 }
 
-const statOf = (pid: number | string): string[] =>
-  readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-
 /** CPU seconds of a Postgres server: of its processes, and of those that have ended. */
 async function serverCpu(database: Database): Promise<number> {
   const [row] = await database.query<{ pid: number }>('select pg_backend_pid() as pid');
-  const server = Number(statOf(row?.pid ?? 0)[1]);
-  const ticks = (fields: string[], from: number, to: number) =>
-    fields.slice(from, to).reduce((sum, each) => sum + Number(each), 0);
-  let sum = ticks(statOf(server), 11, 15);
-  for (const pid of readdirSync('/proc').filter(name => /^\d+$/.test(name)))
-    try {
-      const fields = statOf(pid);
-      if (Number(fields[1]) === server) sum += ticks(fields, 11, 13);
-    } catch {} // it has ended meanwhile
-  return sum / 100; // ticks of 10 ms
+  const server = processStat(row?.pid ?? 0)?.parent ?? 0;
+  const own = processStat(server);
+  if (own === undefined) throw new Error('the server has ended');
+  const processes = readdirSync('/proc').filter(name => /^\d+$/.test(name));
+  return processes
+    .map(processStat)
+    .filter(each => each?.parent === server)
+    .reduce((sum, each) => sum + (each?.cpu ?? 0), own.cpu + own.childrenCpu);
 }
 
 /** Watches leases at the controller as an egress proxy does, until `stopped`. */

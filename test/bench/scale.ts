@@ -4,7 +4,6 @@
  * and WAL of reports and heartbeats, and the growth of each table by 1,000 sessions.
  */
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { pino } from 'pino';
@@ -16,6 +15,7 @@ import { sqlUsage } from '../../controller/store/usage.ts';
 import { sqlUserActions } from '../../controller/store/user-actions.ts';
 import { protocol } from '../controller/protocol.ts';
 import { startPostgresServer } from '../postgres-server.ts';
+import { processStat } from '../process-stat.ts';
 import { machine, percentiles, readSection, writeSections } from './figures.ts';
 import { measureBurst, measureLive } from './live-sessions.ts';
 import { measureHibernation, measureOverload } from './overload.ts';
@@ -73,8 +73,9 @@ const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISO
 /** CPU time of the connection's own process, in ms. */
 async function cpuOf(database: Database): Promise<number> {
   const [row] = await database.query<{ pid: number }>('select pg_backend_pid() as pid');
-  const fields = readFileSync(`/proc/${row?.pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-  return (Number(fields[11]) + Number(fields[12])) * 10; // ticks of 10 ms
+  const stat = processStat(row?.pid ?? 0);
+  if (stat === undefined) throw new Error('the process of the connection has ended');
+  return stat.cpu * 1_000;
 }
 
 /** One read, again and again: its median and its CPU. On a machine with other work the CPU compares. */

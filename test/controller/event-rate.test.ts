@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { ENV } from '../../contract/names.ts';
 import { eventually } from '../eventually.ts';
+import { processStat } from '../process-stat.ts';
 import { listenTo } from './server-sent.ts';
 import { type Stack, someUser, startStack } from './stack.ts';
 import { webhookReceiver } from './webhook-receiver.ts';
@@ -11,22 +12,19 @@ import { webhookReceiver } from './webhook-receiver.ts';
 const EVENTS_A_SECOND = 1_000;
 const SECONDS = 4;
 const TICK_MS = 100;
-/** Units of the times in /proc: proc(5). */
-const TICKS_A_SECOND = 100;
 
 /** Seconds of a core that the connections to a database have taken by now. */
 function postgresSeconds(databaseName: string): number {
-  let ticks = 0;
+  let seconds = 0;
   for (const pid of readdirSync('/proc').filter(name => /^\d+$/.test(name)))
     try {
       const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
       if (!command.startsWith('postgres: ') || !command.includes(databaseName)) continue;
-      const [user, system] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ').slice(11, 13) ?? [];
-      ticks += Number(user) + Number(system);
+      seconds += processStat(pid)?.cpu ?? 0;
     } catch {
       // a process that has ended meanwhile
     }
-  return ticks / TICKS_A_SECOND;
+  return seconds;
 }
 
 /** Writes events of many sessions at a steady rate, and resolves with the cores that Postgres took meanwhile. */

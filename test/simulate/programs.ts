@@ -1,9 +1,10 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createWriteStream, readFileSync } from 'node:fs';
+import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { eventually } from '../eventually.ts';
 import { freePort } from '../port.ts';
+import { processStat } from '../process-stat.ts';
 import type { Service } from './service.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -77,10 +78,6 @@ const base = () => ({ PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '/
 
 /** CPU seconds and resident megabytes of a process; null: it has ended. */
 export function usageOf(pid: number): { cpu: number; mb: number } | null {
-  try {
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-    return { cpu: (Number(fields[11]) + Number(fields[12])) / 100, mb: Math.round((Number(fields[21]) * 4096) / 1e6) };
-  } catch {
-    return null;
-  }
+  const stat = processStat(pid);
+  return stat === undefined ? null : { cpu: stat.cpu, mb: Math.round(stat.rss / 1e6) };
 }
