@@ -73,18 +73,21 @@ function confineUploader(recordings: Recordings, objects: string): Statement[] {
  */
 export function bucketPolicy(recordings: Recordings): Document {
   const objects = `${recordings.bucketArn}/*`;
+  const exceptController: Condition = {
+    ArnNotEquals: { 'aws:PrincipalArn': recordings.controllerRoleArn },
+    BoolIfExists: { 'aws:PrincipalIsAWSService': 'false' },
+  };
   return iamDocument(
     ...refusePlain(recordings.bucketArn),
     ...refuseOtherEncryption(objects, recordings.keyArn),
     ...confineUploader(recordings, objects),
-    refuse('OnlyTheControllerKeepsProfiles', 's3:*', [profileObjects(recordings.bucketArn)], {
-      ArnNotEquals: { 'aws:PrincipalArn': recordings.controllerRoleArn },
-      BoolIfExists: { 'aws:PrincipalIsAWSService': 'false' },
-    }),
-    refuse('OnlyTheControllerWritesAudit', 's3:PutObject', [`${recordings.bucketArn}/${AUDIT_PREFIX}/*`], {
-      ArnNotEquals: { 'aws:PrincipalArn': recordings.controllerRoleArn },
-      BoolIfExists: { 'aws:PrincipalIsAWSService': 'false' },
-    }),
+    refuse('OnlyTheControllerKeepsProfiles', 's3:*', [profileObjects(recordings.bucketArn)], exceptController),
+    refuse(
+      'OnlyTheControllerWritesAudit',
+      's3:PutObject',
+      [`${recordings.bucketArn}/${AUDIT_PREFIX}/*`],
+      exceptController,
+    ),
     refuse('RefuseOtherAccounts', 's3:*', [recordings.bucketArn, objects], {
       StringNotEquals: { 'aws:PrincipalAccount': recordings.accountId },
       BoolIfExists: { 'aws:PrincipalIsAWSService': 'false' },
