@@ -45,10 +45,7 @@ export async function evaluateOnPage(
   const form = scriptForm(script);
   if ('fault' in form) return noScript(form.fault);
   if (target === undefined) return answered(await inMainWorld(page, form));
-  const element = await findExisting(page, target);
-  const count = await element.count();
-  if (count > 1) return notOneElement(target, count);
-  return answered(await element.evaluate(onElement, codeOf(form)));
+  return answered(await (await findExisting(page, target)).evaluate(onElement, codeOf(form)));
 }
 
 const noScript = (fault: string): CallToolResult =>

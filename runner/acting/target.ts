@@ -13,10 +13,12 @@ export function locate(page: Page, target: string): Locator {
   return page.locator(readSelector(target));
 }
 
-/** The element of a target that is there now. Rejects at once where there is none: an action would wait for it. */
+/** The one element of a target that is there now. Rejects at once where there is none, or several: an action would wait for it. */
 export async function findExisting(page: Page, target: string): Promise<Locator> {
   const found = locate(page, target);
-  if ((await found.count().catch(error => absent(error, target))) > 0) return found;
+  const count = await found.count().catch(error => absent(error, target));
+  if (count === 1) return found;
+  if (count > 1) throw new Error(`strict mode violation: the target resolved to ${count} elements`);
   throw new Error(
     isRef(target)
       ? `Ref ${target} not found in the current page snapshot. Try capturing new snapshot.`
