@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Download, Page, Response } from 'playwright-core';
 import { addressOf, isOutside } from '../browser/addresses.ts';
+import { NAVIGATION_MS } from '../browser/navigation-time.ts';
 import { loadedOrBroken } from '../settle/loaded.ts';
 
-const NAVIGATION_MS = 30_000;
 /** With what an action waits for its page afterwards, at most 5 s. */
 const LOAD_MS = 4_000;
 /** A download that is started by an address is reported, and where it is short, its end too. */

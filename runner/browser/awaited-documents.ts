@@ -1,5 +1,6 @@
 import type { BrowserContext, Page, Request } from 'playwright-core';
 import { within } from '../../time/within.ts';
+import { NAVIGATION_MS } from './navigation-time.ts';
 import { sessionOf } from './page-session.ts';
 import { frameOf, tabOfDocument } from './request-frame.ts';
 import { shownAddress } from './shown.ts';
@@ -17,8 +18,7 @@ export interface AwaitedDocuments {
 
 /** Counted from the request, a moment after the action that is waited for 10 s. */
 const SILENT_MS = 9_500;
-/** As long as a navigation that a tool asked for waits. */
-const NAVIGATION_SECONDS = 30;
+const NAVIGATION_SECONDS = NAVIGATION_MS / 1_000;
 const STOP_MS = 1_000;
 const NOTES_MAX = 5;
 

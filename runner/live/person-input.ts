@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core';
 import type { InputMessage } from '../../contract/live.ts';
 import { LIVE_LIMITS } from '../../contract/live-limits.ts';
 import { refusedUrl } from '../browser/addresses.ts';
+import { NAVIGATION_MS } from '../browser/navigation-time.ts';
 import type { Asking } from './asking.ts';
 import type { DeviceInput, DeviceMessage } from './input.ts';
 import type { Pickers } from './pickers.ts';
@@ -54,7 +55,6 @@ interface Waiting {
 
 /** A page that hangs must not keep the browser from the agent. */
 const END_MS = 1_000;
-const NAVIGATION_MS = 30_000;
 
 /** One input after the other, except those that end what an earlier one waits for. */
 export function personInput({ tabs, device, asking, pickers }: PersonInputOptions): PersonInput {

@@ -1,7 +1,6 @@
+import { NAVIGATION_MS } from '../browser/navigation-time.ts';
 import { defineTool } from './define-tool.ts';
 import { AT_ONCE, onPage } from './playwright-form.ts';
-
-const NAVIGATION_MS = 30_000;
 
 export const navigateBack = defineTool({
   name: 'browser_navigate_back',

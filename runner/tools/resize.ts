@@ -6,12 +6,10 @@ import type { Run } from './playwright-form.ts';
 const { widthMax, heightMax } = VIEWPORT_LIMITS;
 
 /** A larger page takes gigabytes to paint, and its tab would be closed for that. Playwright MCP refuses what is no size. */
-const resizeWindow: Run = ({ width, height, ...rest }, call) => {
+const resizeWindow: Run = async ({ width, height, ...rest }, call) => {
   if (Number(width) * Number(height) > widthMax * heightMax)
-    return Promise.resolve(
-      invalidArguments(
-        `A window has at most as many pixels as ${widthMax} by ${heightMax}: ${width} by ${height} is larger.`,
-      ),
+    return invalidArguments(
+      `A window has at most as many pixels as ${widthMax} by ${heightMax}: ${width} by ${height} is larger.`,
     );
   return call.ask({ ...rest, width: toWhole(width), height: toWhole(height) });
 };

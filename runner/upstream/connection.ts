@@ -3,6 +3,7 @@ import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
 import { createConnection } from '@playwright/mcp';
 import type { BrowserContext } from 'playwright-core';
+import { NAVIGATION_MS } from '../browser/navigation-time.ts';
 
 /** A connection to Playwright MCP in this process, over the runner's own browser context. */
 export interface PlaywrightConnection {
@@ -22,7 +23,6 @@ export interface PlaywrightConnection {
 const CAPABILITIES = ['core', 'core-navigation', 'core-tabs', 'core-input', 'vision'] as const;
 
 const ACTION_MS = 5_000;
-const NAVIGATION_MS = 30_000;
 /** Playwright MCP's own files (screenshots, downloads, logs) are dropped, oldest first, above this. */
 const FILES_BYTES_MAX = 64 * 1024 * 1024;
 
