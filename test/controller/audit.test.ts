@@ -142,6 +142,13 @@ it('answers a change whose entry cannot be written as failed', async () => {
   expect(answer.status).toBe(503);
 });
 
+/** A transaction of any test on this server keeps entries after its beginning for the next file. */
+const entriesAreDue = (database: Database) =>
+  eventually('no older transaction is open', async () => {
+    const held = 'select id from omicron.audit_entries where tx >= omicron.event_horizon()';
+    return (await database.query(held)).length === 0;
+  });
+
 const log = pino({ level: 'silent' });
 const metrics = () => ({ waits: 0, failed: 0 });
 
@@ -192,6 +199,7 @@ it('loses and doubles no entry when replicas are killed, each at another of its 
   for (let killAt = 1; killAt <= 40; killAt += 1) {
     written += 1;
     await audit.write({ source: 'api', actor: {}, action: `deed-${written}`, target: {}, status: 204 });
+    await entriesAreDue(database);
     const { isDead } = await round(database, files, 1 + (killAt % 8));
     kills += Number(isDead);
     // the hold of the one that was killed has passed
@@ -211,6 +219,7 @@ it('is done by one replica at a time', async () => {
   await audit.activate(true);
   for (let n = 0; n < 50; n += 1)
     await audit.write({ source: 'api', actor: {}, action: `deed-${n}`, target: {}, status: 204 });
+  await entriesAreDue(database);
   const bounds = { everySeconds: 0, entriesMax: 10, holdSeconds: 60 };
   const first = await audit.take('prod', bounds);
   expect(first?.file?.sequence).toBe(1);
@@ -237,6 +246,7 @@ it('leaves an entry, and those after it, for the next file while its transaction
   await audit.write(deed('second'));
   expect((await audit.take('prod', bounds))?.file).toBeUndefined();
   await open.query('commit');
+  await entriesAreDue(database);
   const { file } = (await audit.take('prod', bounds)) ?? {};
   const [, ...entries] = file?.body.trimEnd().split('\n') ?? [];
   expect(entries.map(entry => JSON.parse(entry).action)).toEqual(['first', 'second']);
@@ -251,6 +261,7 @@ it('has files only as often as it is set, and counts a bucket that takes none', 
   const seldom = await audit.take('prod', { everySeconds: 300, entriesMax: 10, holdSeconds: 60 });
   expect(seldom?.file).toBeUndefined();
   expect(seldom?.waitsSeconds).toBeGreaterThan(0);
+  await entriesAreDue(database);
   const none = bucketAuditFiles({ bucket: 'no-such-bucket', region: REGION, endpoint: endpoint() });
   expect(await round(database, none, 0)).toEqual({ isDead: false, failed: 1 });
   await database.query('update omicron.audit_chain set held_until = clock_timestamp()');
