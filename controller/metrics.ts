@@ -5,8 +5,9 @@ import { type AuditMetrics, auditMetrics } from './audit-metrics.ts';
 import { statsMetrics } from './stats-metrics.ts';
 import type { Directory } from './store/directory.ts';
 import { PRUNED_TABLES } from './store/pruning.ts';
+import { type WebhookMetrics, webhookMetrics } from './webhook-metrics.ts';
 
-export interface Metrics extends ArtifactStoreMetrics, AuditMetrics {
+export interface Metrics extends ArtifactStoreMetrics, AuditMetrics, WebhookMetrics {
   /** Seconds from a get-or-create's arrival to its answer, by outcome: a status code or a problem code. */
   acquired(seconds: number, outcome: string): void;
   /** A runner start failed. */
@@ -69,6 +70,7 @@ export function prometheusMetrics(directory: Directory): Metrics & { readonly re
   return {
     ...artifactStoreMetrics(registry),
     ...auditMetrics(registry),
+    ...webhookMetrics(registry),
     acquired: (seconds, outcome) => created.observe({ outcome }, seconds),
     runnerFailed: () => failures.inc(),
     reaped: leases => deletes.inc(leases),

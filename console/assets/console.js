@@ -4507,6 +4507,7 @@ function WebhooksPage() {
 function WebhookRow({ webhook, act }) {
 	const { id, url, kinds, user_id, description, paused_at, failed } = webhook;
 	const [isOpen, setOpen] = d(false);
+	const [rotated, setRotated] = d();
 	const host = new URL(url).host;
 	return /* @__PURE__ */ a($, { children: [
 		/* @__PURE__ */ a("strong", { children: url }),
@@ -4558,12 +4559,40 @@ function WebhookRow({ webhook, act }) {
 					]
 				}),
 				/* @__PURE__ */ a(Confirm, {
+					label: "Rotate secret",
+					question: `A new secret signs events to ${host}; for a day the one before signs too. Make it?`,
+					onConfirm: act(async () => {
+						setRotated(void 0);
+						setRotated(await callConsole("POST", encodePath`/webhooks/${id}/rotate-secret`));
+						return `${host} has a new secret.`;
+					})
+				}),
+				/* @__PURE__ */ a(Confirm, {
 					label: `Delete ${host}`,
 					question: "Events are no longer sent there, and its list of undelivered ones goes. Delete it?",
 					onConfirm: act(async () => {
 						await callConsole("DELETE", encodePath`/webhooks/${id}`);
 						return `${host} is deleted.`;
 					})
+				})
+			]
+		}),
+		rotated !== void 0 && /* @__PURE__ */ a("div", {
+			class: "notice success",
+			role: "status",
+			children: [
+				"Its new secret, which is shown this once: ",
+				/* @__PURE__ */ a("code", { children: rotated.secret }),
+				" The one before signs too until",
+				" ",
+				dayAndTime(rotated.both_until),
+				".",
+				" ",
+				/* @__PURE__ */ a("button", {
+					type: "button",
+					class: "quiet",
+					onClick: () => setRotated(void 0),
+					children: "Hide"
 				})
 			]
 		}),

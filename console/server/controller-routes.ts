@@ -37,6 +37,7 @@ const WEBHOOKS = [
   ['POST', '/webhooks/:webhook_id/test'],
   ['POST', '/webhooks/:webhook_id/pause'],
   ['POST', '/webhooks/:webhook_id/resume'],
+  ['POST', '/webhooks/:webhook_id/rotate-secret'],
   ['GET', '/webhooks/:webhook_id/failures'],
   ['POST', '/webhooks/:webhook_id/replay'],
   ['DELETE', '/webhooks/:webhook_id'],

@@ -5,6 +5,7 @@ import type { CheckedConnections } from '../../egress/checked-connections.ts';
 import type { Clock } from '../../time/clock.ts';
 import type { EventTail } from '../lease/event-tail.ts';
 import type { SealedTarget, WebhookHolds, Webhooks } from '../store/webhooks.ts';
+import type { WebhookMetrics } from '../webhook-metrics.ts';
 import { type DeliveryParts, HOLD_SECONDS, WebhookDelivery } from './delivery.ts';
 import { type Endpoint, openEndpoint, type Posted } from './endpoint.ts';
 import type { WebhookSecrets } from './sealed-secret.ts';
@@ -19,6 +20,7 @@ export interface WebhookDeliveriesParts {
   /** Version of this program, for `User-Agent`. */
   readonly version: string;
   readonly clock: Clock;
+  readonly metrics: WebhookMetrics;
   readonly log: Logger;
 }
 
@@ -126,11 +128,12 @@ export class WebhookDeliveries {
   }
 
   #deliveryParts(id: string): DeliveryParts {
-    const { holds, eventTail, clock, log } = this.#parts;
+    const { holds, eventTail, clock, metrics, log } = this.#parts;
     return {
       holds,
       eventTail,
       clock,
+      metrics,
       onError: err => log.warn({ err, webhook_id: id }, 'webhook delivery interrupted; it goes on from its place'),
     };
   }

@@ -6,6 +6,7 @@ import { within } from '../../time/within.ts';
 import type { EventTail } from '../lease/event-tail.ts';
 import type { DueWait, HeldWebhook, NewWait, SettledReplay, SettledWait, WebhookHolds } from '../store/webhooks.ts';
 import { Wake } from '../wake.ts';
+import type { WebhookMetrics } from '../webhook-metrics.ts';
 
 /** Sends one event to the webhook that is held; resolves with why it was not taken, or null. Never rejects. */
 export type SendEvent = (event: StreamedEvent, signal: AbortSignal) => Promise<string | null>;
@@ -14,6 +15,7 @@ export interface DeliveryParts {
   readonly holds: WebhookHolds;
   readonly eventTail: Pick<EventTail, 'pages'>;
   readonly clock: Clock;
+  readonly metrics: WebhookMetrics;
   /** Called when the database cannot be reached, or a step fails; it is tried again. */
   readonly onError: (error: unknown) => void;
 }
@@ -191,6 +193,7 @@ export class WebhookDelivery {
     const nextSeconds = error === null ? 0 : this.#backoffSeconds(tries);
     const settled = { sessionId, place: reached, delivered, done, error, nextSeconds, givenUp };
     if (!(await holds.settleWait(id, holder, settled))) return this.#lost.abort();
+    this.#parts.metrics.webhookGaveUp(givenUp.length);
     if (done) this.#waiting.delete(sessionId);
   }
 
@@ -215,6 +218,7 @@ export class WebhookDelivery {
     this.#lost.signal.throwIfAborted();
     const error = await this.#held.send(event, this.#lost.signal);
     this.#lost.signal.throwIfAborted();
+    this.#parts.metrics.webhookAttempted(error === null ? 'delivered' : 'failed');
     return error;
   }
 

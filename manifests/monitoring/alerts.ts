@@ -105,6 +105,13 @@ export const ALERTS: readonly Alert[] = [
     severity: 'ticket',
   },
   {
+    alert: 'BrowserWebhookEventsUndelivered',
+    summary: 'Events were not delivered to a webhook within a day, or no attempt of the last hour succeeded',
+    expr: 'sum(increase(omicron_webhook_undelivered_events_total[1h])) > 0 or sum(increase(omicron_webhook_attempts_total{outcome="failed"}[1h])) > 5 unless sum(increase(omicron_webhook_attempts_total{outcome="delivered"}[1h])) > 0',
+    for: '10m',
+    severity: 'ticket',
+  },
+  {
     alert: 'BrowserEgressDenialsUnreported',
     summary: 'Denials are missing from the timelines of their sessions',
     expr: 'sum(increase(omicron_egress_events_dropped_total[30m])) > 0',

@@ -392,10 +392,29 @@ describe('webhooks', () => {
     await see('Delivered');
     expect(await phoneFaults(page)).toEqual([]);
 
+    await page.getByRole('button', { name: 'Rotate secret' }).click();
+    const question = page.getByRole('group', { name: 'for a day the one before signs too' });
+    await question.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('button', { name: 'Rotate secret' }).click();
+    await question.getByRole('button', { name: 'Rotate secret' }).click();
+    const shown = page.getByRole('listitem').getByRole('status');
+    const rotated = await shown.locator('code').innerText();
+    expect(rotated).toMatch(/^whsec_/);
+    expect(rotated).not.toBe(secret);
+    expect(await phoneFaults(page)).toEqual([]);
+    const untilText = /until (.+)\. Hide/.exec((await shown.innerText()).replaceAll(/\s+/g, ' '))?.[1];
+    expect(untilText).toMatch(/\d/);
+    await page.getByRole('button', { name: 'Test' }).click();
+    await see('took the test in');
+    const signed = receiver.received.at(-1);
+    for (const each of [secret, rotated]) expect(signed && isSignedBy(each, signed)).toBe(true);
+    await shown.getByRole('button', { name: 'Hide' }).click();
+    expect(await page.content()).not.toContain(rotated);
+
     // As the controller's own tests show it, without a day's wait: a list that the console is answered with.
     const failed = { ...(await sessions.webhooks.get(id)), failed: 1 };
     const failure = {
-      ...receiver.received.at(-1)?.event,
+      ...receiver.received.findLast(({ type }) => type === 'session.ended')?.event,
       ...{ attempts: 61, error: 'answered 500', failed_at: new Date().toISOString(), replaying: false },
     };
     await page.route('**/api/webhooks', route => route.fulfill({ json: { webhooks: [failed] } }));

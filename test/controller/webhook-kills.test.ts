@@ -60,6 +60,7 @@ function replica(database: Database, killAt: number) {
     eventTail,
     version: '0',
     clock: realClock,
+    metrics: { webhookAttempted() {}, webhookGaveUp() {} },
     log,
   });
   return { deliveries, step, killed: killed.promise, isDead: () => isDead };

@@ -51,6 +51,12 @@ const passDay = async (webhookId: string) => {
   await passTime(webhookId);
 };
 
+/** Events that the controller has counted as given up. */
+const undelivered = async (): Promise<number> => {
+  const text = String((await stack.call('GET', '/metrics', { token: null })).body);
+  return Number(/^omicron_webhook_undelivered_events_total (\d+)$/m.exec(text)?.[1]);
+};
+
 const add = (receiver: Receiver): Promise<WebhookAdded> =>
   sessions.webhooks.add({ url: receiver.url, kinds: ['file.added'] });
 
@@ -176,6 +182,7 @@ describe('deliveries', () => {
     await using receiver = await webhookReceiver();
     const own = await session();
     receiver.answer.with = ({ event }) => (Number(event.data.n) <= 2 ? 500 : 200);
+    const undeliveredBefore = await undelivered();
     const { id } = await add(receiver);
     await write(own, 1, 2, 3);
     await eventually('a wait', async () => (await sessions.webhooks.get(id)).waiting_sessions === 1);
@@ -195,6 +202,7 @@ describe('deliveries', () => {
     ]);
     expect(next_cursor).toBeNull();
     expect((await sessions.webhooks.listFailures(id, { limit: 1 })).next_cursor).toMatch(/^\d+$/);
+    expect(await undelivered()).toBe(undeliveredBefore + 2);
 
     const replayed = await command('webhook', 'replay', id, failures[1].id);
     expect(JSON.parse(replayed.stdout)).toEqual({ id, replayed: 1 });

@@ -79,6 +79,8 @@ const CAPACITY = 'omicron_capacity{instance="a"}';
 
 const FAILURES = 'omicron_artifact_store_check_failures_total{instance="a"}';
 const AUDIT_FAILURES = 'omicron_audit_export_failures_total{instance="a"}';
+const ATTEMPTS = (outcome: string): string => `omicron_webhook_attempts_total{instance="a",outcome="${outcome}"}`;
+const UNDELIVERED = 'omicron_webhook_undelivered_events_total{instance="a"}';
 /** A counter that rises by one every hour, each minute. */
 const hourly = (hours: number): string => Array.from({ length: hours }, (_, hour) => `${hour}x59`).join(' ');
 /** Ten hours of a prefix of the bucket. Time begins at 1970. */
@@ -166,6 +168,35 @@ export const ALERT_CASES: readonly AlertCase[] = [
     'entries wait for hours',
     { omicron_audit_waiting_seconds: '9000x60' },
     '1h',
+    true,
+  ),
+
+  minutes(
+    'BrowserWebhookEventsUndelivered',
+    'endpoints fail now and then, and take the events later',
+    { [ATTEMPTS('failed')]: '0+1x120', [ATTEMPTS('delivered')]: '0+0.1x120', [UNDELIVERED]: '0x120' },
+    '2h',
+    false,
+  ),
+  minutes(
+    'BrowserWebhookEventsUndelivered',
+    'no event is sent',
+    { [ATTEMPTS('failed')]: '0x120', [ATTEMPTS('delivered')]: '0x120', [UNDELIVERED]: '0x120' },
+    '2h',
+    false,
+  ),
+  minutes(
+    'BrowserWebhookEventsUndelivered',
+    'every attempt of an hour fails',
+    { [ATTEMPTS('failed')]: '0+0.2x120', [ATTEMPTS('delivered')]: '7x120', [UNDELIVERED]: '0x120' },
+    '2h',
+    true,
+  ),
+  minutes(
+    'BrowserWebhookEventsUndelivered',
+    'one event is given up among others that are delivered',
+    { [ATTEMPTS('failed')]: '0+0.1x120', [ATTEMPTS('delivered')]: '0+9x120', [UNDELIVERED]: '0x90 1x30' },
+    '2h',
     true,
   ),
 

@@ -42,6 +42,9 @@ export async function controllerText(): Promise<string> {
   metrics.reaped(1);
   metrics.surveyFailed();
   metrics.waited(1, 'place');
+  metrics.webhookAttempted('delivered');
+  metrics.webhookAttempted('failed');
+  metrics.webhookGaveUp(1);
   for (const holds of ['videos', 'pages'] as const)
     metrics.surveyed({ holds, prefix: `pw-${holds}/`, objects: 5, bytes: 1e9, oldestMs: 1_000, expiryDays: 7 }, 7);
   return metrics.text();

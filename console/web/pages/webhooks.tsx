@@ -1,5 +1,11 @@
 import { useState } from 'preact/hooks';
-import type { Webhook, WebhookAdded, WebhookFailurePage, WebhookTest } from '../../../contract/webhook.ts';
+import type {
+  Webhook,
+  WebhookAdded,
+  WebhookFailurePage,
+  WebhookSecret,
+  WebhookTest,
+} from '../../../contract/webhook.ts';
 import { callConsole, encodePath } from '../api.ts';
 import { Confirm } from '../confirm.tsx';
 import { Empty, Failure, Loading, Success } from '../notices.tsx';
@@ -55,6 +61,7 @@ type Act = (work: () => Promise<string>) => () => Promise<void>;
 function WebhookRow({ webhook, act }: { webhook: Webhook; act: Act }) {
   const { id, url, kinds, user_id, description, paused_at, failed } = webhook;
   const [isOpen, setOpen] = useState(false);
+  const [rotated, setRotated] = useState<WebhookSecret>();
   const host = new URL(url).host;
   return (
     <>
@@ -94,6 +101,15 @@ function WebhookRow({ webhook, act }: { webhook: Webhook; act: Act }) {
           </button>
         )}
         <Confirm
+          label="Rotate secret"
+          question={`A new secret signs events to ${host}; for a day the one before signs too. Make it?`}
+          onConfirm={act(async () => {
+            setRotated(undefined);
+            setRotated(await callConsole<WebhookSecret>('POST', encodePath`/webhooks/${id}/rotate-secret`));
+            return `${host} has a new secret.`;
+          })}
+        />
+        <Confirm
           label={`Delete ${host}`}
           question="Events are no longer sent there, and its list of undelivered ones goes. Delete it?"
           onConfirm={act(async () => {
@@ -102,6 +118,15 @@ function WebhookRow({ webhook, act }: { webhook: Webhook; act: Act }) {
           })}
         />
       </p>
+      {rotated !== undefined && (
+        <div class="notice success" role="status">
+          Its new secret, which is shown this once: <code>{rotated.secret}</code> The one before signs too until{' '}
+          {dayAndTime(rotated.both_until)}.{' '}
+          <button type="button" class="quiet" onClick={() => setRotated(undefined)}>
+            Hide
+          </button>
+        </div>
+      )}
       {isOpen && failed > 0 && <Undelivered id={id} act={act} />}
     </>
   );

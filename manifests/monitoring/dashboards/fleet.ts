@@ -100,6 +100,24 @@ export const FLEET: Dashboard = {
           queries: [{ expr: `max by (change) (rate(omicron_browser_freezes_total[${RATE}]))`, legend: '{{change}}' }],
         },
         {
+          title: 'Events sent to webhooks',
+          description: 'Attempts a second; failed ones without delivered ones are an endpoint that is down',
+          kind: 'timeseries',
+          unit: 'ops',
+          queries: [
+            { expr: `sum by (outcome) (rate(omicron_webhook_attempts_total[${RATE}]))`, legend: '{{outcome}}' },
+          ],
+        },
+        {
+          title: 'Undelivered events of webhooks',
+          description: 'Given up in each interval, after a day; BrowserWebhookEventsUndelivered fires for one',
+          kind: 'timeseries',
+          unit: 'short',
+          queries: [
+            { expr: `sum(increase(omicron_webhook_undelivered_events_total[${RATE}]))`, legend: 'undelivered' },
+          ],
+        },
+        {
           title: 'Old rows removed',
           description: 'Rows a second that went because they were past their retention, by table',
           kind: 'timeseries',
