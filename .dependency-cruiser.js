@@ -26,11 +26,15 @@ export const rooms = {
   ],
   // reads audit files of a bucket
   cli: ['contract', 'http', 'process', 'time', 'client', 'local', 'controller/audit/read-bucket'],
-  infra: ['contract/names'],
+  // the memory that kubelets keep from pods is part of how many runners fit a node
+  infra: ['contract/names', 'contract/node-capacity'],
   // settings of an environment are checked as the programs that get them parse them
   manifests: [
     'contract/names',
     'contract/authorities',
+    'contract/last-day',
+    'contract/quantity',
+    'contract/runner-shapes',
     'process',
     'controller/settings',
     'runner/settings',

@@ -89,11 +89,21 @@ const schema = z.strictObject({
     .strictObject({
       ...nodes,
       instanceTypes: z.array(instanceType).min(1),
-      capacity: z.enum(['spot', 'on-demand']),
+      /** Share of `max` that are spot instances. */
+      spotPercent: z.number().int().min(0).max(100),
+      /**
+       * Pods of a node at most, by which the kubelet reserves memory. Without it that is what the instance's network interfaces allow,
+       * 2.8 GiB for 234 pods. EKS itself allows 110 on less than 30 vCPU, and 250 on others.
+       */
+      podsMax: z.number().int().min(10).max(250),
       /** Processes and threads that one pod may have, so that a fork bomb affects only its own pod. */
       podPidsMax: z.number().int().min(256).max(16384),
     })
-    .refine(minBelowMax, MIN_BELOW_MAX),
+    .refine(minBelowMax, MIN_BELOW_MAX)
+    .refine(({ spotPercent, max }) => spotPercent % 100 === 0 || max > 1, {
+      message: 'expected 0 or 100, since a share needs at least two nodes',
+      path: ['spotPercent'],
+    }),
   artifacts: z.strictObject({
     /** Days after which a recording is deleted (O15). */
     retentionDays: days(365),

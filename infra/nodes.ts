@@ -17,6 +17,8 @@ export interface NodeGroupArgs {
   readonly max: number;
   readonly diskGiB: number;
   readonly podPidsMax: number;
+  /** Pods of a node at most; what EKS chooses for the instance type where it is left out. */
+  readonly podsMax?: number;
   /** For browsers: labelled, tainted, with Chromium's seccomp profile; other pods stay away (O16). */
   readonly browsers: boolean;
   readonly dependsOn: readonly pulumi.Resource[];
@@ -80,7 +82,7 @@ function launchTemplate(
           ebs: { volumeType: 'gp3', volumeSize: args.diskGiB, encrypted: 'true', deleteOnTermination: 'true' },
         },
       ],
-      userData: userData({ podPidsMax: args.podPidsMax, chromium: args.browsers }),
+      userData: userData({ podPidsMax: args.podPidsMax, podsMax: args.podsMax, chromium: args.browsers }),
       tagSpecifications: ['instance', 'volume', 'network-interface'].map(resourceType => ({ resourceType, tags })),
       tags,
     },

@@ -5,6 +5,7 @@ import { NAMESPACES, SERVICE_ACCOUNTS, type StackOutput } from '../contract/name
 import { Access, roleArn } from './access.ts';
 import { addon, VPC_CNI_CONFIGURATION } from './addons.ts';
 import { AUTOSCALER_ACCOUNT, clusterAutoscaler } from './autoscaler.ts';
+import { browserGroups } from './browser-groups.ts';
 import { ArtifactBucket } from './bucket.ts';
 import { Cluster, controlPlaneLogGroup } from './cluster.ts';
 import { SERVICE_CIDR, type StackConfig } from './config.ts';
@@ -191,6 +192,16 @@ function nodesAndAddons(
     podPidsMax: SYSTEM_POD_PIDS,
     browsers: false,
   });
-  new NodeGroup(deployment, 'browser', { ...shared, ...config.browserNodes, browsers: true });
+  const { instanceTypes, diskGiB, podPidsMax, podsMax } = config.browserNodes;
+  for (const { name, ...group } of browserGroups(config.browserNodes))
+    new NodeGroup(deployment, name, {
+      ...shared,
+      ...group,
+      instanceTypes,
+      diskGiB,
+      podPidsMax,
+      podsMax,
+      browsers: true,
+    });
   return addon(deployment, 'coredns', { cluster, dependsOn: [system.group, names] });
 }

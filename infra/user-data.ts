@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { SECCOMP_PROFILE } from '../contract/names.ts';
+import { kubeletReservedMiB } from '../contract/node-capacity.ts';
 
 /** Folder in which the kubelet looks for `localhostProfile`: https://kubernetes.io/docs/tutorials/security/seccomp/ */
 const SECCOMP_DIR = '/var/lib/kubelet/seccomp';
@@ -7,14 +8,14 @@ const SECCOMP_DIR = '/var/lib/kubelet/seccomp';
 // Bytes before base64: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/user-data.html
 const BYTES_MAX = 16_384;
 
-/**
- * The kernel's own ceiling on AL2023 depends on memory; this one is enough for 60 browsers of some 50 renderers each.
- */
-const USER_NAMESPACES = 15_000;
+/** The kernel's own ceiling on AL2023 depends on memory; this one is enough for 120 browsers of some 50 renderers each. */
+const USER_NAMESPACES = 30_000;
 
 export interface NodeBoot {
   /** Processes and threads of one pod. */
   readonly podPidsMax: number;
+  /** Pods of the node, by which its kubelet reserves memory; EKS's choice for the instance type where it is left out. */
+  readonly podsMax?: number | undefined;
   /** Install Chromium's seccomp profile and keep user namespaces enabled: its sandbox needs both. */
   readonly chromium: boolean;
 }
@@ -61,6 +62,7 @@ const nodeConfig = (boot: NodeBoot): string =>
         kubelet: {
           config: {
             podPidsLimit: boot.podPidsMax,
+            ...podsOf(boot),
             seccompDefault: true,
             // Runners get time to finish their uploads when the instance stops; EC2 announces a spot interruption 120
             // s ahead.
@@ -73,6 +75,10 @@ const nodeConfig = (boot: NodeBoot): string =>
     null,
     2,
   );
+
+/** Merged by key with the reserves of cores and disk that nodeadm computes. */
+const podsOf = ({ podsMax }: NodeBoot) =>
+  podsMax === undefined ? {} : { maxPods: podsMax, kubeReserved: { memory: `${kubeletReservedMiB(podsMax)}Mi` } };
 
 const chromiumScript = (profile: string): string => `#!/bin/bash
 set -euo pipefail

@@ -1,12 +1,6 @@
 import type { k8s } from 'cdk8s-plus-28';
 import type { ApiNamespace, Setting } from '../contract/names.ts';
-
-/** A request and a limit, as Kubernetes quantities. */
-export interface Resources {
-  readonly cpu: readonly [request: string, limit: string];
-  readonly memory: readonly [request: string, limit: string];
-  readonly ephemeralStorage: readonly [request: string, limit: string];
-}
+import type { Resources } from '../contract/runner-shapes.ts';
 
 /** Address of the console for people, and the issuers that sign them in. */
 export interface ConsoleChoices {

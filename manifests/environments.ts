@@ -1,3 +1,4 @@
+import { type RunnerShape, resourcesOfShape } from '../contract/runner-shapes.ts';
 import type { Environment } from './environment-type.ts';
 import { imageDigests } from './image-digests.ts';
 import images from './images.json' with { type: 'json' };
@@ -5,25 +6,13 @@ import { type Outputs, readOutputs } from './outputs.ts';
 import { NOT_PUBLIC } from './ranges.ts';
 
 const LIMITS = {
-  capacity: 120, // O19
+  capacity: 120, // O19, unless an environment says otherwise
   userLimit: 3,
   poolIdle: 4,
   poolBurst: 4,
   maxSessionMinutes: 480,
   retentionDays: 7,
   pagesRetentionDays: 7,
-} as const;
-
-/** O11: requests 1 CPU and 2 GiB, limits 2 CPU and 4 GiB. */
-const BROWSER = {
-  cpu: ['1', '2'],
-  memory: ['2Gi', '4Gi'],
-  ephemeralStorage: ['8Gi', '8Gi'],
-} as const;
-const UPLOADER = {
-  cpu: ['50m', '500m'],
-  memory: ['128Mi', '256Mi'],
-  ephemeralStorage: ['256Mi', '256Mi'],
 } as const;
 
 const GITOPS = { repository: 'https://github.com/example/omicron-browser.git', revision: 'main' } as const;
@@ -98,10 +87,12 @@ const digests = imageDigests(images);
 
 /** How the two environments on AWS differ. */
 type Choices = Pick<Environment, 'spareRunners' | 'logLevel' | 'console' | 'gateway' | 'settings'> & {
+  /** `standard` where it is left out. */
+  shape?: RunnerShape;
   limits?: Partial<Environment['limits']>;
 };
 
-function aws(name: 'dev' | 'prod', outputs: Outputs, { limits, ...choices }: Choices): Environment {
+function aws(name: 'dev' | 'prod', outputs: Outputs, { shape = 'standard', limits, ...choices }: Choices): Environment {
   const digest = digests[name];
   const image = (repository: string, part: keyof typeof digest) =>
     digest[part] === null ? '' : `${repository}@${digest[part]}`;
@@ -140,7 +131,7 @@ function aws(name: 'dev' | 'prod', outputs: Outputs, { limits, ...choices }: Cho
       endpoints: { sts: 'https://sts.amazonaws.com' },
     },
     replicas: { controller: 2, egress: 2 },
-    runner: { browser: BROWSER, uploader: UPLOADER },
+    runner: resourcesOfShape(shape),
     limits: { ...LIMITS, ...limits },
     secretStore: 'vault-sql',
     monitoringNamespace: 'monitoring',
@@ -158,6 +149,12 @@ export const ENVIRONMENTS: Readonly<Record<Environment['name'], Environment>> = 
     logLevel: 'debug',
     limits: { capacity: 20, poolIdle: 1 },
   }),
-  // Seven runners fill an m6a.2xlarge, so this is one spare node.
-  prod: aws('prod', readOutputs('prod'), { spareRunners: 7, logLevel: 'info' }),
+  // 500 sessions and a pool for them. A node of Pulumi.prod.yaml holds 120 runners: the placeholders keep a quarter of one free, enough
+  // for the minutes that the next one takes.
+  prod: aws('prod', readOutputs('prod'), {
+    shape: 'lean',
+    spareRunners: 30,
+    logLevel: 'info',
+    limits: { capacity: 520, poolIdle: 20 },
+  }),
 };

@@ -1,113 +1,106 @@
-import type { PricedDeployment } from './deployments.ts';
-import { LIST_PRICES, type Price, SPOT_SHARE } from './prices.ts';
+import { fitRunners } from '../../contract/node-capacity.ts';
+import { podRequests, RUNNER_SHAPES } from '../../contract/runner-shapes.ts';
+import { BILL_PARTS, type BillLine, type BillPart, billLines, MONTH_HOURS, sumOf } from './bill.ts';
+import type { CostChoices, PricedDeployment } from './deployments.ts';
+import { INSTANCES } from './prices.ts';
 
-export const MONTH_HOURS = 730;
-
-/** Kept free on a node for the system and its agents: https://docs.aws.amazon.com/eks/latest/userguide/choosing-instance-type.html */
-const RESERVED = { cores: 0.6, memoryGiB: 2.5 };
-/** Interface endpoints of infra/endpoints.ts. */
-const ENDPOINTS = 5;
-const KEYS = 3;
 /** Assumptions about a session that is leased for an hour: docs/sizing.md. */
 export const SESSION_HOUR = { webGB: 0.2, outShare: 0.05, betweenZonesShare: 2 / 3, videoGB: 0.45 };
 
-export interface CostLine {
-  readonly item: string;
-  /** How much of it a month. */
-  readonly quantity: number;
-  readonly per: string;
-  readonly price_usd: number;
-  readonly usd_month: number;
-  readonly usd_session_hour: number;
-  readonly source: string;
-  readonly read: string;
-}
+/** US dollars that the browser nodes of a session-hour are aimed to take, at 70 % fill: docs/adr/0106-a-lean-runner-and-its-price.md. */
+const AIMS = { onDemand: 0.015, spotOrHibernated: 0.006 };
 
 export interface CostEstimate {
+  readonly region: string;
+  readonly shape: string;
   readonly sessions: number;
   readonly fill: number;
+  /** Share of the session-hours in which the session is hibernated. */
+  readonly hibernated: number;
   readonly runners_per_node: number;
+  readonly limited_by: string;
   readonly browser_nodes: number;
-  readonly lines: readonly CostLine[];
+  readonly lines: readonly BillLine[];
   readonly usd_month: number;
   readonly usd_session_hour: number;
-  /** The share of the browser nodes, without their disks. */
-  readonly usd_session_hour_of_nodes: number;
+  readonly usd_session_hour_by_part: Readonly<Record<BillPart, number>>;
+  /** The aim is about the part `of` alone. */
+  readonly aim: { readonly of: BillPart; readonly usd_session_hour: number; readonly reached: boolean };
   /** Settings that must grow before the deployment holds this many sessions. */
   readonly limits: readonly string[];
 }
 
-/** The bill of a deployment whose `sessions` are leased around the clock; `fill` is the share of taken places on its nodes. */
-export function estimateCost(deployment: PricedDeployment, sessions: number, fill: number): CostEstimate {
-  const { systemNodes, browserNodes, runner, natGateways, endpointZones, retentionDays } = deployment;
-  const perNode = Math.floor(
-    Math.min(
-      (browserNodes.cores - RESERVED.cores) / runner.cores,
-      (browserNodes.memoryGiB - RESERVED.memoryGiB) / runner.memoryGiB,
-    ),
-  );
-  const nodes = Math.ceil(sessions / fill / perNode);
-  const sessionHours = sessions * MONTH_HOURS;
-  const line = (item: string, quantity: number, { usd, per, source, read }: Price): CostLine => ({
-    item,
-    quantity,
-    per,
-    price_usd: usd,
-    usd_month: quantity * usd,
-    usd_session_hour: sessionHours === 0 ? 0 : (quantity * usd) / sessionHours,
-    source,
-    read,
-  });
-  const onDemand = LIST_PRICES[browserNodes.type];
-  const nodePrice: Price =
-    browserNodes.capacity === 'spot'
-      ? { ...onDemand, usd: onDemand.usd * SPOT_SHARE.share, source: SPOT_SHARE.source, read: SPOT_SHARE.read }
-      : onDemand;
-  const webGB = sessionHours * SESSION_HOUR.webGB;
-  const nodeLine = line(
-    `browser nodes: ${nodes} ${browserNodes.type}, ${browserNodes.capacity}`,
-    nodes * MONTH_HOURS,
-    nodePrice,
-  );
-  const lines = [
-    line('EKS control plane', MONTH_HOURS, LIST_PRICES.cluster),
-    line(
-      `system nodes: ${systemNodes.count} ${systemNodes.type}`,
-      systemNodes.count * MONTH_HOURS,
-      LIST_PRICES[systemNodes.type],
-    ),
-    nodeLine,
-    line(
-      'disks of all nodes',
-      systemNodes.count * systemNodes.diskGiB + nodes * browserNodes.diskGiB,
-      LIST_PRICES.disk,
-    ),
-    line(`NAT gateways: ${natGateways}`, natGateways * MONTH_HOURS, LIST_PRICES.natGateway),
-    line('addresses of NAT gateways', natGateways * MONTH_HOURS, LIST_PRICES.address),
-    line('interface endpoints', ENDPOINTS * endpointZones * MONTH_HOURS, LIST_PRICES.endpoint),
-    line('KMS keys', KEYS, LIST_PRICES.key),
-    line('web traffic through NAT', webGB, LIST_PRICES.natTraffic),
-    line('traffic out', webGB * SESSION_HOUR.outShare, LIST_PRICES.trafficOut),
-    line('traffic between zones', webGB * SESSION_HOUR.betweenZonesShare, LIST_PRICES.trafficBetweenZones),
-    line(
-      `videos, kept ${retentionDays} days`,
-      sessions * 24 * retentionDays * SESSION_HOUR.videoGB,
-      LIST_PRICES.storage,
-    ),
-  ];
-  const usd_month = lines.reduce((sum, each) => sum + each.usd_month, 0);
+/** The deployment with what was chosen instead. Another instance type runs the pods that EKS allows there. */
+export function withChoices(
+  deployment: PricedDeployment,
+  { region, instance, spot, shape }: CostChoices,
+): PricedDeployment {
+  const { browserNodes } = deployment;
+  const type = instance ?? browserNodes.type;
+  const podsMax =
+    type === browserNodes.type ? browserNodes.podsMax : Math.min(browserNodes.podsMax, INSTANCES[type].podsMax);
   return {
+    ...deployment,
+    region: region ?? deployment.region,
+    shape: shape ?? deployment.shape,
+    browserNodes: { ...browserNodes, type, podsMax, spotPercent: spot ?? browserNodes.spotPercent },
+  };
+}
+
+/** Runners on one of its browser nodes. */
+export const runnersPerNode = ({ browserNodes, shape }: PricedDeployment) =>
+  fitRunners({ ...INSTANCES[browserNodes.type], ...browserNodes }, podRequests(RUNNER_SHAPES[shape]));
+
+/**
+ * The bill of a deployment whose `sessions` are leased or hibernated around the clock; `fill` is the share of taken places on its nodes.
+ * A hibernated session has no runner, no traffic and no video.
+ */
+export function estimateCost(
+  deployment: PricedDeployment,
+  { sessions, fill, hibernated = 0 }: { sessions: number; fill: number; hibernated?: number },
+): CostEstimate {
+  const { runners, limitedBy } = runnersPerNode(deployment);
+  const leased = sessions * (1 - hibernated);
+  const nodes = Math.ceil(leased / fill / runners);
+  const leasedHours = leased * MONTH_HOURS;
+  const webGB = leasedHours * SESSION_HOUR.webGB;
+  const lines = billLines(deployment, {
+    hours: MONTH_HOURS,
+    nodeHours: nodes * MONTH_HOURS,
+    nodes: `${nodes} ${deployment.browserNodes.type}`,
+    natGB: webGB,
+    outGB: webGB * SESSION_HOUR.outShare,
+    betweenZonesGB: webGB * SESSION_HOUR.betweenZonesShare,
+    storedGBMonths: leased * 24 * deployment.retentionDays * SESSION_HOUR.videoGB,
+    stored: `videos, kept ${deployment.retentionDays} days`,
+  });
+  const perSessionHour = (usd: number) => usd / (sessions * MONTH_HOURS);
+  const byPart = Object.fromEntries(BILL_PARTS.map(part => [part, perSessionHour(sumOf(lines, part))]));
+  const cheap = deployment.browserNodes.spotPercent === 100 || hibernated > 0;
+  const aimed = cheap ? AIMS.spotOrHibernated : AIMS.onDemand;
+  return {
+    region: deployment.region,
+    shape: deployment.shape,
     sessions,
     fill,
-    runners_per_node: perNode,
+    hibernated,
+    runners_per_node: runners,
+    limited_by: limitedBy,
     browser_nodes: nodes,
     lines,
-    usd_month,
-    usd_session_hour: sessionHours === 0 ? 0 : usd_month / sessionHours,
-    usd_session_hour_of_nodes: nodeLine.usd_session_hour,
+    usd_month: sumOf(lines),
+    usd_session_hour: perSessionHour(sumOf(lines)),
+    usd_session_hour_by_part: byPart as Record<BillPart, number>, // each of BILL_PARTS
+    aim: {
+      of: 'browser nodes',
+      usd_session_hour: aimed,
+      reached: perSessionHour(sumOf(lines, 'browser nodes')) <= aimed,
+    },
     limits: [
-      ...(sessions > deployment.capacity ? [`capacity: ${deployment.capacity}, needed ${sessions}`] : []),
-      ...(nodes > browserNodes.max ? [`browserNodes.max: ${browserNodes.max}, needed ${nodes}`] : []),
+      ...(leased > deployment.capacity ? [`capacity: ${deployment.capacity}, needed ${leased}`] : []),
+      ...(nodes > deployment.browserNodes.max
+        ? [`browserNodes.max: ${deployment.browserNodes.max}, needed ${nodes}`]
+        : []),
     ],
   };
 }

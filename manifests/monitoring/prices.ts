@@ -1,10 +1,10 @@
 /**
- * List prices of us-east-1 on demand, read in November 2026 (https://aws.amazon.com/ec2/pricing/on-demand/,
- * https://aws.amazon.com/s3/pricing/): where the cost dashboard starts; a viewer changes them there.
+ * The prices with which the cost dashboard starts; a viewer changes them there. Those of `omicron-browser cost` for prod, on demand in
+ * eu-central-1, which have their sources in cli/cost/prices.ts.
  */
 export const PRICES = {
-  /** An m6a.2xlarge takes 0.3456 an hour and holds 7 runners of 1 CPU and 2 GiB. */
-  usdPerRunnerHour: 0.0494,
+  /** A c6a.8xlarge takes 1.3968 an hour and holds 120 lean runners. */
+  usdPerRunnerHour: 0.0116,
   usdPerGbOut: 0.09,
-  usdPerGbMonthStored: 0.023,
+  usdPerGbMonthStored: 0.0245,
 } as const;

@@ -1,5 +1,5 @@
 import type { k8s } from 'cdk8s-plus-28';
-import type { Resources } from '../environment-type.ts';
+import type { Resources } from '../../contract/runner-shapes.ts';
 import { quantity } from './meta.ts';
 
 /** All images run as this user; numeric, so that the kubelet can see that it is not root. */

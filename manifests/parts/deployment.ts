@@ -1,7 +1,7 @@
 import { k8s } from 'cdk8s-plus-28';
 import type { Construct } from 'constructs';
 import { NAMESPACES } from '../../contract/names.ts';
-import type { Resources } from '../environment-type.ts';
+import type { Resources } from '../../contract/runner-shapes.ts';
 import { digestSettings, fromSecret, IRSA } from './configuration.ts';
 import {
   containerSecurity,

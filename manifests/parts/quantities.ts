@@ -1,23 +1,4 @@
-const MEBIBYTE = 1024 ** 2;
-
-const UNITS: Readonly<Record<string, number>> = {
-  '': 1,
-  m: 1e-3,
-  k: 1e3,
-  M: 1e6,
-  G: 1e9,
-  Ki: 1024,
-  Mi: MEBIBYTE,
-  Gi: 1024 ** 3,
-};
-
-/** The value of a Kubernetes quantity: cores, bytes, or a count. */
-export function parseQuantity(text: string): number {
-  const [, number, unit = ''] = /^(\d+(?:\.\d+)?)([A-Za-z]*)$/.exec(text) ?? [];
-  const factor = UNITS[unit];
-  if (number === undefined || factor === undefined) throw new Error(`not a quantity: ${text}`);
-  return Number(number) * factor;
-}
+import { MEBIBYTE, parseQuantity } from '../../contract/quantity.ts';
 
 const sumQuantities = (texts: readonly string[]): number =>
   texts.reduce((total, text) => total + parseQuantity(text), 0);

@@ -42,7 +42,7 @@ test('production resists what development saves on', () => {
   const [dev, prod] = [stackConfig('dev'), stackConfig('prod')];
   expect([dev.network.natGateways, prod.network.natGateways]).toEqual(['one', 'per-zone']);
   expect([dev.network.endpointZones, prod.network.endpointZones]).toEqual([1, 3]);
-  expect([dev.browserNodes.capacity, prod.browserNodes.capacity]).toEqual(['spot', 'on-demand']);
+  expect([dev.browserNodes.spotPercent, prod.browserNodes.spotPercent]).toEqual([100, 0]);
   expect(dev.browserNodes.min).toBe(0);
   expect(prod.browserNodes.min).toBeGreaterThan(1);
 });
@@ -93,10 +93,11 @@ describe('a wrong value is one line that names its key', () => {
       'omicron-browser:cluster.adminRoles.0: expected the name of an IAM role of this account, with its path, without arn:, got "arn:aws:iam::1:role/x"',
     ],
     [
-      'browserNodes.capacity',
-      undefined,
-      'omicron-browser:browserNodes.capacity: Invalid option: expected one of "spot"|"on-demand", it is missing',
+      'browserNodes.spotPercent',
+      101,
+      'omicron-browser:browserNodes.spotPercent: Too big: expected number to be <=100, got 101',
     ],
+    ['browserNodes.podsMax', undefined, 'omicron-browser:browserNodes.podsMax: expected number, it is missing'],
     [
       'browserNodes.instanceTypes',
       ['m6a.2xlarge', 'm7gd.2xlarge'],

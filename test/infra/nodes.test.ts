@@ -29,17 +29,27 @@ describe('[O16] browser nodes', () => {
     });
     expect(group(prod, 'browser')).toMatchObject({
       capacityType: 'ON_DEMAND',
-      scalingConfig: { minSize: 2, desiredSize: 2, maxSize: 20 },
+      scalingConfig: { minSize: 2, desiredSize: 2, maxSize: 8 },
     });
   });
 
-  test('hold a hundred runners of one CPU each when the group is full', () => {
-    // A 2xlarge has 8 CPUs, 7.91 of them allocatable on EKS; daemons take less than one.
-    for (const stack of [dev, prod]) {
-      const { maxSize } = group(stack, 'browser').scalingConfig as { maxSize: number };
-      expect(maxSize * 7).toBeGreaterThanOrEqual(100);
-      expect(group(stack, 'browser').instanceTypes).toEqual(expect.arrayContaining(['m6a.2xlarge']));
+  test('are divided by the share of spot instances, which EKS cannot mix in one group', async () => {
+    const config = stackConfig('prod');
+    const half = await capture({ ...config, browserNodes: { ...config.browserNodes, spotPercent: 50 } });
+    expect(group(half, 'browser')).toMatchObject({
+      capacityType: 'ON_DEMAND',
+      scalingConfig: { minSize: 2, maxSize: 4 },
+    });
+    expect(group(half, 'browser-spot')).toMatchObject({
+      capacityType: 'SPOT',
+      scalingConfig: { minSize: 0, maxSize: 4 },
+    });
+    for (const name of ['browser', 'browser-spot']) {
+      expect(group(half, name).taints).toEqual(group(prod, 'browser').taints);
+      expect(boot(String(one(half, 'LaunchTemplate', name).props.userData)).script).toContain('seccomp-chromium.json');
     }
+    const tagged = all(half, 'Tag').map(({ props }) => props.autoscalingGroupName);
+    expect(new Set(tagged)).toEqual(new Set(['eks-browser', 'eks-browser-spot']));
   });
 
   test('are found by the autoscaler, which knows a node before the first one is there', () => {
@@ -59,7 +69,7 @@ describe('[O16] browser nodes', () => {
 
   test('bring Chromium’s profile and the pod pid limit of the configuration', () => {
     const user = boot(String(one(dev, 'LaunchTemplate', 'browser').props.userData));
-    expect(user.kubelet).toMatchObject({ podPidsLimit: 1024 });
+    expect(user.kubelet).toMatchObject({ podPidsLimit: 1024, maxPods: 58, kubeReserved: { memory: '893Mi' } });
     expect(user.script).toContain('seccomp-chromium.json');
   });
 });

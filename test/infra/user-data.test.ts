@@ -38,7 +38,8 @@ describe('the boot script of a browser node', () => {
   test('allows user namespaces, now and after a reboot', () => {
     run();
     const settings = readFileSync(join(node, 'etc/sysctl.d/90-chromium.conf'), 'utf8');
-    expect(Number(/user\.max_user_namespaces = (\d+)/.exec(settings)?.[1])).toBeGreaterThan(1000);
+    // five for each of 50 renderers of each of the 120 browsers that fit a node
+    expect(Number(/user\.max_user_namespaces = (\d+)/.exec(settings)?.[1])).toBeGreaterThanOrEqual(120 * 50 * 5);
     expect(readFileSync(join(node, 'sysctl-called'), 'utf8')).toContain('90-chromium.conf');
   });
 
@@ -51,6 +52,12 @@ describe('the boot script of a browser node', () => {
 test('the kubelet limits the processes of a pod, gives unnamed pods a seccomp profile and lets runners finish', () => {
   expect(browser.types).toEqual(['application/node.eks.aws', 'text/x-shellscript']);
   expect(browser.kubelet).toMatchObject({ podPidsLimit: 1024, seccompDefault: true, shutdownGracePeriod: '100s' });
+});
+
+test('the kubelet reserves memory for the pods that its node may run, and what EKS chooses where that is not said', () => {
+  const { kubelet } = boot(userData({ podPidsMax: 1024, podsMax: 125, chromium: true }));
+  expect(kubelet).toMatchObject({ maxPods: 125, kubeReserved: { memory: '1630Mi' } });
+  expect(browser.kubelet).not.toHaveProperty('kubeReserved');
 });
 
 test('a node without browsers gets kubelet settings only', () => {

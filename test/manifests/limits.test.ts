@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest';
+import { INSTANCE_NAMES, INSTANCES } from '../../cli/cost/prices.ts';
 import { TOMBSTONES_MAX } from '../../contract/names.ts';
+import { fitRunners } from '../../contract/node-capacity.ts';
 import { PROFILE_LIMITS } from '../../contract/profile.ts';
+import { parseQuantity } from '../../contract/quantity.ts';
 import { ENVIRONMENTS } from '../../manifests/environments.ts';
 import { EGRESS_GRACE_SECONDS, START_SECONDS } from '../../manifests/parts/configuration.ts';
 import { LINGER_SECONDS } from '../../manifests/parts/deployment.ts';
-import { parseQuantity } from '../../manifests/parts/quantities.ts';
 import { runnerGraceSeconds } from '../../manifests/parts/runner-containers.ts';
 import { renderObjects } from '../../manifests/render.ts';
 import { arrayOf, readField } from '../../policies/manifests/rule.ts';
@@ -122,28 +124,41 @@ describe.each(['local', 'dev', 'prod'] as const)('%s', name => {
   });
 });
 
-test('in prod a runner asks for what the first document says', () => {
-  const [browser] = arrayOf(readField(runnerSpec('prod'), 'containers'));
-  expect(readField(browser, 'resources')).toMatchObject({
-    requests: { cpu: '1', memory: '2Gi' },
-    limits: { cpu: '2', memory: '4Gi' },
-  });
+test('in dev a runner asks for what the first document says, in prod for a quarter of it, with the same limits', () => {
+  const limits = { cpu: '2', memory: '4Gi', 'ephemeral-storage': '8Gi' };
+  const resources = (env: 'dev' | 'prod') =>
+    readField(arrayOf(readField(runnerSpec(env), 'containers'))[0], 'resources');
+  expect(resources('dev')).toMatchObject({ requests: { cpu: '1', memory: '2Gi' }, limits });
+  expect(resources('prod')).toMatchObject({ limits });
+  expect(podAmount(runnerSpec('prod'), 'requests', 'cpu')).toBeCloseTo(0.25);
+  expect(podAmount(runnerSpec('prod'), 'requests', 'memory')).toBe(0.5 * 1024 ** 3);
 });
 
-// EKS on an m6a.2xlarge with its defaults: 8 vCPU and 32 GiB, less what the kubelet, aws-node and kube-proxy take.
-const NODE = { cpu: 7.75, memory: 29 * 1024 ** 3, diskPart: 0.85 };
-
-test('prod: seven runners fit a node, its placeholders are one node, and its nodes hold the cap', () => {
-  const spec = runnerSpec('prod');
-  const { browserNodes } = stackConfig('prod');
-  const fit = Math.floor(
-    Math.min(
-      NODE.cpu / podAmount(spec, 'requests', 'cpu'),
-      NODE.memory / podAmount(spec, 'requests', 'memory'),
-      (browserNodes.diskGiB * 1024 ** 3 * NODE.diskPart) / podAmount(spec, 'requests', 'ephemeral-storage'),
-    ),
+test.each([
+  ['dev', 7],
+  ['prod', 120],
+] as const)('%s: %i runners fit a node, its placeholders part of one, and its nodes hold the cap', (name, runners) => {
+  const spec = runnerSpec(name);
+  const { browserNodes } = stackConfig(name);
+  const instance = INSTANCE_NAMES.find(each => each === browserNodes.instanceTypes[0]);
+  if (!instance) throw new Error(`no size is known of ${browserNodes.instanceTypes}`);
+  const fit = fitRunners(
+    { ...INSTANCES[instance], ...browserNodes },
+    {
+      cores: podAmount(spec, 'requests', 'cpu'),
+      memoryBytes: podAmount(spec, 'requests', 'memory'),
+      diskBytes: podAmount(spec, 'requests', 'ephemeral-storage'),
+    },
   );
-  expect(fit).toBe(7);
-  expect(ENVIRONMENTS.prod.spareRunners).toBe(fit);
-  expect(browserNodes.max * fit).toBeGreaterThanOrEqual(ENVIRONMENTS.prod.limits.capacity);
+  expect(fit.runners).toBe(runners);
+  expect(browserNodes.podsMax).toBeLessThanOrEqual(INSTANCES[instance].podsMax);
+  const { spareRunners, limits } = ENVIRONMENTS[name];
+  expect(spareRunners).toBeLessThanOrEqual(runners);
+  expect(browserNodes.max * runners).toBeGreaterThanOrEqual(limits.capacity + spareRunners);
+});
+
+test('prod holds 500 sessions besides its pool, at 70 % of the places on its nodes', () => {
+  const { capacity, poolIdle } = ENVIRONMENTS.prod.limits;
+  expect(capacity - poolIdle).toBeGreaterThanOrEqual(500);
+  expect(stackConfig('prod').browserNodes.max * 120 * 0.7).toBeGreaterThanOrEqual(500);
 });

@@ -1,9 +1,8 @@
+import { LAST_DAY } from '../../../contract/last-day.ts';
 import { type Dashboard, RATE } from '../dashboard.ts';
 import { PRICES } from '../prices.ts';
 import { countRunners, maxOf, prefixSeries } from '../series.ts';
 
-/** Hours that a gauge counted over the last day: its mean over a subquery, times 24. */
-const hoursOfDay = (gauge: string): string => `avg_over_time(${gauge}[1d:1m]) * 24`;
 const RUNNERS = countRunners('!="gone"');
 const LEASED = countRunners('="leased"');
 const GB = 1e9;
@@ -26,21 +25,21 @@ export const COST: Dashboard = {
           description: 'Every runner that was there, warm ones included',
           kind: 'stat',
           unit: 'h',
-          queries: [{ expr: hoursOfDay(RUNNERS), legend: 'runner-hours' }],
+          queries: [{ expr: LAST_DAY.runnerHours, legend: 'runner-hours' }],
         },
         {
           title: 'Session-hours',
           description: 'Leases that were ready',
           kind: 'stat',
           unit: 'h',
-          queries: [{ expr: hoursOfDay(maxOf('omicron_active_sessions')), legend: 'session-hours' }],
+          queries: [{ expr: LAST_DAY.sessionHours, legend: 'session-hours' }],
         },
         {
           title: 'Runners',
           description: 'Runner-hours times their price',
           kind: 'stat',
           unit: 'currencyUSD',
-          queries: [{ expr: `${hoursOfDay(RUNNERS)} * $usd_runner_hour`, legend: 'runners' }],
+          queries: [{ expr: `${LAST_DAY.runnerHours} * $usd_runner_hour`, legend: 'runners' }],
         },
         {
           title: 'A session-hour',
@@ -49,7 +48,7 @@ export const COST: Dashboard = {
           unit: 'currencyUSD',
           queries: [
             {
-              expr: `${hoursOfDay(RUNNERS)} * $usd_runner_hour / (${hoursOfDay(maxOf('omicron_active_sessions'))} > 0)`,
+              expr: `${LAST_DAY.runnerHours} * $usd_runner_hour / (${LAST_DAY.sessionHours} > 0)`,
               legend: 'session-hour',
             },
           ],
@@ -61,7 +60,7 @@ export const COST: Dashboard = {
           unit: 'currencyUSD',
           queries: [
             {
-              expr: `sum by (direction) (increase(omicron_egress_bytes_total[1d])) / ${GB} * $usd_gb_out`,
+              expr: `${LAST_DAY.trafficBytes} / ${GB} * $usd_gb_out`,
               legend: '{{direction}}',
             },
           ],
@@ -71,7 +70,7 @@ export const COST: Dashboard = {
           description: 'A month of the objects that are there now',
           kind: 'stat',
           unit: 'currencyUSD',
-          queries: [{ expr: `${prefixSeries('bytes')} / ${GB} * $usd_gb_month`, legend: '{{prefix}}' }],
+          queries: [{ expr: `${LAST_DAY.storedBytes} / ${GB} * $usd_gb_month`, legend: '{{prefix}}' }],
         },
       ],
     },
