@@ -13,6 +13,7 @@ import { buildServer } from './http/server.ts';
 import type { Keys } from './lease/assignment-tokens.ts';
 import { AwaitedRedemptions } from './lease/awaited-redemptions.ts';
 import { ChangeSignal } from './lease/changes.ts';
+import { EgressWatch } from './lease/egress-watch.ts';
 import { EventTail } from './lease/event-tail.ts';
 import { GetOrCreate } from './lease/get-or-create.ts';
 import { SessionHibernation } from './lease/hibernation.ts';
@@ -32,6 +33,7 @@ import { httpRunnerFiles } from './runners/http-files.ts';
 import { httpRunnerLink } from './runners/http-link.ts';
 import type { Settings } from './settings.ts';
 import { sqlAudit } from './store/audit.ts';
+import { sqlSettled } from './store/awaited.ts';
 import { sqlBroker } from './store/broker.ts';
 import { sqlCancelledCalls } from './store/cancelled-calls.ts';
 import { sqlDirectory } from './store/directory.ts';
@@ -240,7 +242,7 @@ async function coreOf(parts: ControllerParts, controllerUrl: Promise<string>) {
     runnerFiles: httpRunnerFiles,
     provider,
     stopped,
-    changes: new ChangeSignal(clock),
+    changes: new ChangeSignal(clock, sqlSettled(database)),
     wake,
     clock,
     log,
@@ -249,11 +251,13 @@ async function coreOf(parts: ControllerParts, controllerUrl: Promise<string>) {
 
 async function serverOf(core: Core & ReturnType<typeof webhookParts>): Promise<FastifyInstance> {
   const { settings, provider, wake, changes } = core;
-  /** A lease has ended here: its runner is drained, and watchers of leases look now. */
-  const kickDrain = () => {
+  /** A lease has ended here: its runner is drained, and who waits for its session looks. */
+  const kickDrain = (sessionId?: string) => {
     wake.drain.kick();
-    changes.kick();
+    changes.kick(sessionId);
   };
+  const { derivation } = core.keys;
+  const uploads = uploadSites(settings.artifactEndpoints);
   const onError = (err: unknown) => core.log.warn({ err }, 'line unreadable; retrying');
   const getOrCreate = new GetOrCreate({
     ...core,
@@ -273,6 +277,7 @@ async function serverOf(core: Core & ReturnType<typeof webhookParts>): Promise<F
   });
   return buildServer({
     ...core,
+    egressWatch: new EgressWatch({ ...core, uploads, derivation }, core.clock),
     getOrCreate,
     kickDrain,
     gateway: await gatewayOf(core, getOrCreate),
@@ -281,9 +286,9 @@ async function serverOf(core: Core & ReturnType<typeof webhookParts>): Promise<F
     ),
     serviceKey: serviceKey(settings.serviceSecret),
     egressKey: serviceKey(settings.egressSecret),
-    derivation: core.keys.derivation,
+    derivation,
     knownSites: knownSites(settings.credentialSites, settings.wellKnownSites),
-    uploads: uploadSites(settings.artifactEndpoints),
+    uploads,
     consoleUrl: settings.consoleUrl,
     publicUrl: settings.publicUrl,
     runnerNamePrefix: settings.runnerNamePrefix,

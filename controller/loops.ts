@@ -149,11 +149,11 @@ export function loopsOf(parts: LoopParts): Loops {
     keys: parts.keys,
     atOnce: settings.drainsMax,
     onRoom: wake.drain.kick,
-    onUnserved: parts.changes.kick,
-    onGone() {
+    onUnserved: sessionId => parts.changes.kick(sessionId),
+    onGone(sessionId) {
       wake.pool.kick();
       wake.line.kick();
-      parts.changes.kick();
+      parts.changes.kick(sessionId);
     },
     clock,
     log,

@@ -10,14 +10,14 @@ import {
 } from '../../contract/egress.ts';
 import { AUDIENCES } from '../../contract/names.ts';
 import { verifyServiceToken } from '../../contract/tokens.ts';
-import type { ChangeSignal } from '../lease/changes.ts';
-import { authorize, compareGrants, type EgressGrantParts, grantsOf } from '../lease/egress-grants.ts';
+import { authorize, type EgressGrantParts } from '../lease/egress-grants.ts';
+import type { EgressWatch } from '../lease/egress-watch.ts';
 import { bearerOf } from './bearer.ts';
 import { describeRoutes } from './describe.ts';
 
 export interface EgressRoutes extends EgressGrantParts {
   egressKey: Uint8Array;
-  changes: ChangeSignal;
+  egressWatch: EgressWatch;
 }
 
 /** Routes of the egress proxy: to authorize a credential, to watch its leases, and to report denials. */
@@ -54,15 +54,7 @@ export const egressRoutes: FastifyPluginAsyncZod<EgressRoutes> = async (app, par
         response: { 200: watchAnswer },
       },
     },
-    async request => {
-      const { leases: asked, wait_ms } = request.body;
-      const leases = await parts.changes.until(
-        async () => compareGrants(asked, await grantsOf(parts, asked)),
-        lines => lines.some(line => line.state !== 'unchanged'),
-        wait_ms,
-      );
-      return { leases };
-    },
+    async request => ({ leases: await parts.egressWatch.changes(request.body.leases, request.body.wait_ms) }),
   );
 
   app.post(

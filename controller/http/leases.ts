@@ -30,7 +30,7 @@ export interface LeaseRoutes extends EndingParts {
   mcpAccess: McpAccess;
   metrics: Metrics;
   /** Called when a lease ended: its runner is to be drained. */
-  kickDrain: () => void;
+  kickDrain: (sessionId?: string) => void;
 }
 
 /** Aborts when the caller closes its connection before it has its answer. */
@@ -141,7 +141,7 @@ export const leaseRoutes: FastifyPluginAsyncZod<LeaseRoutes> = async (app, parts
       const ended = await leases.end(request.params.session_id, request.userId, epoch, 'released');
       if (ended.outcome === 'not_found') throw sessionNotFound();
       if (ended.outcome === 'superseded') throw leaseSuperseded(ended.session);
-      kickDrain();
+      kickDrain(ended.session.id);
       await untilUnserved(parts, ended.session.id, epoch ?? ended.session.epoch);
       return sessionView(ended.session);
     },

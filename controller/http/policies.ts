@@ -4,7 +4,6 @@ import { sessionId } from '../../contract/lease-key.ts';
 import { effectivePolicy } from '../../contract/policy/document.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import { userId } from '../../contract/session.ts';
-import type { ChangeSignal } from '../lease/changes.ts';
 import type { ProviderCapabilities } from '../ports/runners.ts';
 import type { Directory } from '../store/directory.ts';
 import type { Policies } from '../store/policies.ts';
@@ -17,7 +16,6 @@ export interface PolicyRoutes {
   serviceKey: Uint8Array;
   policies: Policies;
   directory: Directory;
-  changes: ChangeSignal;
   capabilities: ProviderCapabilities;
 }
 
@@ -25,7 +23,7 @@ export interface PolicyRoutes {
  * Policies by layer. An invalid document is refused with the path to its fault, and the previous one stays in force.
  */
 export const policyRoutes: FastifyPluginAsyncZod<PolicyRoutes> = async (app, parts) => {
-  const { policies, directory, changes, capabilities } = parts;
+  const { policies, directory, capabilities } = parts;
   app.addHook('onRoute', describeRoutes('service', 'policies'));
   app.decorateRequest('userId', null);
   app.addHook('onRequest', serviceOnly(parts.serviceKey));
@@ -45,7 +43,6 @@ export const policyRoutes: FastifyPluginAsyncZod<PolicyRoutes> = async (app, par
       throw new OmicronError('forbidden', 'A token limited to a user may not read or change the deployment policy.');
     },
     policies,
-    changes,
     capabilities,
   });
   const user = policyLayerRoutes({
@@ -56,7 +53,6 @@ export const policyRoutes: FastifyPluginAsyncZod<PolicyRoutes> = async (app, par
       return user_id;
     },
     policies,
-    changes,
     capabilities,
   });
   const session = policyLayerRoutes({
@@ -64,7 +60,6 @@ export const policyRoutes: FastifyPluginAsyncZod<PolicyRoutes> = async (app, par
     params,
     subjectOf: async ({ session_id }, userId) => (await found(session_id, userId)).id,
     policies,
-    changes,
     capabilities,
   });
   await app.register(deployment, { prefix: '/policy' });

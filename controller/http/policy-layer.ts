@@ -3,7 +3,6 @@ import { type FastifyPluginAsyncZod, validatorCompiler } from 'fastify-type-prov
 import * as z from 'zod';
 import { parsePolicy, policyDocument } from '../../contract/policy/document.ts';
 import type { PolicyLayer } from '../../contract/policy/sites.ts';
-import type { ChangeSignal } from '../lease/changes.ts';
 import { refuseUnheldPolicy } from '../lease/provider-limits.ts';
 import type { ProviderCapabilities } from '../ports/runners.ts';
 import type { Policies } from '../store/policies.ts';
@@ -26,14 +25,13 @@ export interface PolicyLayerParts<Params extends z.ZodObject> {
   policies: Policies;
   /** Rules to which the deployment's browsers can be held. */
   capabilities: ProviderCapabilities;
-  changes: ChangeSignal;
 }
 
 /** One layer's document: read, replace, delete. */
 export const policyLayerRoutes = <Params extends z.ZodObject>(
   parts: PolicyLayerParts<Params>,
 ): FastifyPluginAsyncZod => {
-  const { layer, params, policies, changes } = parts;
+  const { layer, params, policies } = parts;
   const name = `${layer[0]?.toUpperCase()}${layer.slice(1)}Policy`;
   const subjectOf = async ({ params, userId }: { params: unknown; userId: string | null }) =>
     parts.subjectOf(params as z.output<Params>, userId); // parsed by the route
@@ -69,7 +67,6 @@ export const policyLayerRoutes = <Params extends z.ZodObject>(
         const policy = parsePolicy(request.body);
         refuseUnheldPolicy(policy, parts.capabilities);
         await policies.put(layer, subject, policy);
-        changes.kick();
         return { policy };
       },
     );
@@ -86,7 +83,6 @@ export const policyLayerRoutes = <Params extends z.ZodObject>(
       },
       async (request, reply) => {
         await policies.remove(layer, await subjectOf(request));
-        changes.kick();
         return reply.status(204).send(null);
       },
     );

@@ -14,7 +14,7 @@ export interface RunnerHibernationRoutes {
   /** Null: this deployment keeps no profiles. */
   snapshots: Snapshots | null;
   /** A lease has ended: its runner is drained. */
-  kickDrain: () => void;
+  kickDrain: (sessionId?: string) => void;
 }
 
 /** A session's snapshot, for its runners: brought by the one that is given back, read by the one that restores it. */
@@ -49,8 +49,9 @@ export const runnerHibernationRoutes: FastifyPluginAsyncZod<RunnerHibernationRou
       },
     },
     async (request, reply) => {
-      await snapshots().keep(leaseOf(request).claims, request.body);
-      parts.kickDrain();
+      const { claims } = leaseOf(request);
+      await snapshots().keep(claims, request.body);
+      parts.kickDrain(claims.session_id);
       return reply.status(204).send(null);
     },
   );

@@ -7,6 +7,7 @@ import { AUDIENCES } from '../../contract/names.ts';
 import {
   askedUserAction,
   credentialQuestion,
+  type UserAction,
   userAction,
   userActionChatAnswer,
   userActionRequest,
@@ -64,10 +65,12 @@ export const runnerRoutes: FastifyPluginAsyncZod<RunnerRoutes> = async (app, par
       const asked = await userActions.ask(claims, id, reason, timeout_seconds, credential);
       if (!asked) throw tokenLeaseEnded();
       changes.kick();
-      const answered = await changes.until(
+      const answered = await changes.until<UserAction | null>(
+        { sessionId: claims.session_id, actionId: id },
         () => userActions.find(claims.session_id, id),
         seen => seen?.status !== 'pending',
         wait_ms,
+        asked,
       );
       const url = consoleUrl && new URL(`/sessions/${claims.session_id}`, consoleUrl).href;
       return { ...(answered ?? asked), url };
@@ -95,7 +98,7 @@ export const runnerRoutes: FastifyPluginAsyncZod<RunnerRoutes> = async (app, par
       if (asked === null || asked.credential !== null) throw userActionNotFound();
       const action = await userActions.answer(session.id, action_id, status, note ?? null, inChat);
       if (!action) throw userActionNotFound();
-      changes.kick();
+      changes.kick(session.id);
       return action;
     },
   );

@@ -14,7 +14,7 @@ export interface SessionRoutes extends EndingParts {
   serviceKey: Uint8Array;
   directory: Directory;
   /** Called when a lease ended: its runner is to be drained. */
-  kickDrain: () => void;
+  kickDrain: (sessionId?: string) => void;
 }
 
 const params = z.object({ session_id: sessionId });
@@ -93,7 +93,7 @@ export const sessionRoutes: FastifyPluginAsyncZod<SessionRoutes> = async (app, p
     async request => {
       const session = await directory.archive(request.params.session_id, request.userId);
       if (!session) throw sessionNotFound();
-      kickDrain();
+      kickDrain(session.id);
       await untilUnserved(parts, session.id, session.epoch);
       return sessionView(session);
     },

@@ -79,7 +79,7 @@ export const userActionRoutes: FastifyPluginAsyncZod<UserActionRoutes> = async (
       const by = personOf(request.body, request.userId);
       const action = await userActions.answer(session_id, action_id, status, note ?? null, by);
       if (!action) throw userActionNotFound();
-      changes.kick();
+      changes.kick(session_id);
       if (always && action.status === 'done' && action.credential !== null) {
         await storeSite(secrets, user_id, action.credential);
         request.log.info({ session_id, ...action.credential }, 'site stored with a credential');

@@ -13,7 +13,7 @@ export interface CheckLoginParts {
   link: RunnerLink;
   keys: Keys;
   /** Called when a lease ended: its runner is to be drained. */
-  kickDrain: () => void;
+  kickDrain: (sessionId?: string) => void;
 }
 
 /** The page is loaded, and shows what was asked for, in this time. */
@@ -48,6 +48,6 @@ export async function checkProfileLogin(
     return await link.checkLogin(endpoint, checkLoginToken(keys, runnerId, bootId, page), CHECK_MS);
   } finally {
     await directory.archive(lease.session_id, userId); // the list is of people's conversations
-    kickDrain();
+    kickDrain(lease.session_id);
   }
 }

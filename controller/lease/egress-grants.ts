@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { EgressClient, EgressGrant, WatchAnswer, WatchRequest } from '../../contract/egress.ts';
 import { egressCredential, uploadCredential } from '../../contract/tokens.ts';
-import type { AwaitedUpload, EgressLeases, LiveLease } from '../store/egress-leases.ts';
+import type { AwaitedUpload, EgressLeases, HeldLease, LiveLease } from '../store/egress-leases.ts';
 import type { UploadSites } from './upload-sites.ts';
 
 export interface EgressGrantParts {
@@ -28,7 +28,7 @@ export async function authorize(
 /** The grant that each of the leases holds now, in the order asked; undefined: none. */
 export async function grantsOf(
   { egressLeases, uploads }: EgressGrantParts,
-  asked: WatchRequest['leases'],
+  asked: readonly Known[],
 ): Promise<(EgressGrant | undefined)[]> {
   const idsOf = (client: EgressClient) => asked.filter(known => known.client === client).map(known => known.runner_id);
   const browsers = idsOf('browser');
@@ -43,18 +43,40 @@ export async function grantsOf(
   return asked.map(({ client, runner_id }) => byHolder.get(`${client} ${runner_id}`));
 }
 
-/** Changes of each lease since the proxy read it. `held` is in the order asked. */
-export const compareGrants = (
-  asked: WatchRequest['leases'],
-  held: readonly (EgressGrant | undefined)[],
-): WatchAnswer['leases'] =>
+/** The lease that a runner's browser or uploader holds, without its rules. */
+type Held = Pick<EgressGrant, 'session_id' | 'epoch' | 'version' | 'remaining_ms'>;
+type Known = WatchRequest['leases'][number];
+type Line = WatchAnswer['leases'][number];
+
+/** Null: it has another version. */
+function lineOf({ runner_id, client, session_id, epoch, version }: Known, held: Held | undefined): Line | null {
+  if (!held || held.session_id !== session_id || held.epoch !== epoch) return { state: 'ended', runner_id, client };
+  if (held.version !== version) return null;
+  return { state: 'unchanged', runner_id, client, remaining_ms: held.remaining_ms };
+}
+
+function heldBy(client: EgressClient, lease: HeldLease | undefined, uploads: UploadSites | null): Held | undefined {
+  const [version, leftMs] =
+    client === 'browser' ? [lease?.policy_version, lease?.lease_ms] : [uploads?.version, lease?.upload_ms];
+  if (!lease || !version || !leftMs || leftMs < 0) return undefined;
+  return { session_id: lease.session_id, epoch: lease.epoch, version, remaining_ms: leftMs };
+}
+
+/** Changes of each lease since the proxy read it, in the order asked. Null: it has another version. */
+export const compareHeld = (
+  asked: readonly Known[],
+  held: ReadonlyMap<string, HeldLease>,
+  uploads: UploadSites | null,
+): (Line | null)[] => asked.map(known => lineOf(known, heldBy(known.client, held.get(known.runner_id), uploads)));
+
+/** The same, with the grants of those that have another version. `held` is in the order asked. */
+export const compareGrants = (asked: readonly Known[], held: readonly (EgressGrant | undefined)[]): Line[] =>
   asked.map((known, place) => {
-    const grant = held[place];
     const { runner_id, client } = known;
-    if (!grant || grant.session_id !== known.session_id || grant.epoch !== known.epoch)
-      return { state: 'ended', runner_id, client };
-    if (grant.version !== known.version) return { state: 'changed', runner_id, client, grant };
-    return { state: 'unchanged', runner_id, client, remaining_ms: grant.remaining_ms };
+    const grant = held[place];
+    const line = lineOf(known, grant);
+    if (line) return line;
+    return grant ? { state: 'changed', runner_id, client, grant } : { state: 'ended', runner_id, client };
   });
 
 export const browserGrant = ({ lease, policy, remainingMs }: LiveLease): EgressGrant => ({

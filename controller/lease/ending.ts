@@ -16,6 +16,7 @@ const ENDING_MS = 10_000;
  */
 export async function untilUnserved({ leases, changes }: EndingParts, sessionId: string, epoch: number): Promise<void> {
   const mayAct = await changes.until(
+    { sessionId, epoch },
     () => leases.mayAct(sessionId, epoch),
     may => !may,
     ENDING_MS,

@@ -15,7 +15,7 @@ export interface ErasureParts {
   /** Null: this deployment keeps no profiles. */
   profileKeeper: ProfileKeeper | null;
   /** Leases have ended: their runners are drained. */
-  kickDrain: () => void;
+  kickDrain: (sessionId?: string) => void;
   clock: Clock;
   log: Logger;
 }

@@ -110,7 +110,7 @@ export class EventTail {
       try {
         this.#newest ??= await this.#begin();
         this.#moved.kick();
-        await changes.until(
+        await changes.untilAny(
           () => this.#look(),
           found => found || this.#readers === 0,
           LOOK_MS,

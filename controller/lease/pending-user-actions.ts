@@ -49,10 +49,10 @@ export function pendingUserActions(
       try {
         const isNews = (found: readonly Pending[]) =>
           listeners.size === 0 || found.length !== known.size || found.some(({ id }) => !known.has(id));
-        compare(await changes.until(() => userActions.pending(null), isNews, LOOK_MS));
+        compare(await changes.untilAny(() => userActions.pending(null), isNews, LOOK_MS));
       } catch (error) {
         onError(error);
-        await changes.until(
+        await changes.untilAny(
           async () => undefined,
           () => false,
           1_000,

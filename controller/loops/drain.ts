@@ -22,9 +22,9 @@ export interface DrainParts {
   atOnce: number;
   /** A drain has ended while others wait: rows may be taken. */
   onRoom: () => void;
-  /** A runner serves no agent any more. */
-  onUnserved: () => void;
-  onGone: () => void;
+  /** A runner of this session serves no agent any more; one of none, without it. */
+  onUnserved: (sessionId: string | undefined) => void;
+  onGone: (sessionId: string | undefined) => void;
   clock: Clock;
   log: Logger;
 }
@@ -53,7 +53,7 @@ async function drain(parts: DrainParts, row: RunnerRow, stopping: AbortSignal): 
     await clock.sleep(POLL_MS, stopping);
   }
   await fleet.markGone(row.id);
-  onGone();
+  onGone(row.session_id ?? undefined);
   log.info({ runner_id: row.id, session_id: row.session_id, reason: row.reason }, 'runner gone');
 }
 
@@ -64,7 +64,7 @@ async function acknowledge({ fleet, link, keys, onUnserved, log }: DrainParts, r
     const token = drainToken(keys, row.id, row.boot_id, row.reason ?? 'drained');
     await link.drain(row.endpoint, token, ACKNOWLEDGE_TIMEOUT_MS);
     await fleet.markAcknowledged(row.id);
-    onUnserved();
+    onUnserved(row.session_id ?? undefined);
   } catch (err) {
     // until it is gone or past its deadline no successor starts
     log.warn({ err, runner_id: row.id }, 'runner did not acknowledge its drain');

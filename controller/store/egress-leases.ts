@@ -18,12 +18,21 @@ export interface AwaitedUpload {
   remainingMs: number;
 }
 
+/** A runner with a live lease, or one whose uploads are awaited. Null: its browser, or its uploader, holds nothing. */
+export interface HeldLease extends LeaseKey {
+  readonly policy_version: string | null;
+  readonly lease_ms: number | null;
+  readonly upload_ms: number | null;
+}
+
 /** Questions of the egress proxy: which lease a runner holds, and whose uploads are awaited. */
 export interface EgressLeases {
   /** In the order asked; null where the runner holds no lease. */
   live(runnerIds: readonly string[]): Promise<(LiveLease | null)[]>;
   /** In the order asked; null where no upload is awaited. */
   awaitedUploads(runnerIds: readonly string[]): Promise<(AwaitedUpload | null)[]>;
+  /** Those of all runners, without their policies. */
+  held(): Promise<HeldLease[]>;
   /** Writes denials to the timelines; a repeated event is written once. */
   writeDenials(events: readonly EgressEvent[]): Promise<void>;
 }
@@ -60,6 +69,8 @@ export function sqlEgressLeases(database: Database): EgressLeases {
   return {
     live: runnerIds => each('live_leases', liveLease, runnerIds),
     awaitedUploads: runnerIds => each('awaited_uploads', awaitedUpload, runnerIds),
+    // not parsed: 5,000 rows at each look
+    held: () => database.query<HeldLease>('select * from omicron.held_leases()'),
     async writeDenials(events) {
       await callFunction(database, 'write_denials', { p_events: JSON.stringify(events) });
     },

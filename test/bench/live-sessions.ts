@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -21,6 +22,8 @@ const REST_MS = 10_000;
 const PROXIES = 2;
 const WATCH_MS = 4_000;
 const ENDS_A_SECOND = 8;
+const AGENTS = 500;
+const AGENT_WAIT_MS = 20_000;
 const HIBERNATED = 400;
 const STARTS = 1_000;
 const START_MS = 5_000;
@@ -60,10 +63,11 @@ async function serverCpu(database: Database): Promise<number> {
     .reduce((sum, each) => sum + (each?.cpu ?? 0), own.cpu + own.childrenCpu);
 }
 
-/** Watches leases at the controller as an egress proxy does, until `stopped`. */
+/** Watches leases at the controller as an egress proxy does, until `stopped`. `onEnd`: a lease is known to have ended. */
 async function watch(
   stack: Stack,
-  leases: readonly { readonly runner_id: string }[],
+  leases: readonly { readonly runner_id: string; readonly session_id: string }[],
+  onEnd: (sessionId: string) => void,
   stopped: AbortSignal,
 ): Promise<void> {
   const key = serviceKey(String(stack.environment.OMICRON_EGRESS_JWT_SECRET));
@@ -78,41 +82,86 @@ async function watch(
     const of = new Map(told.map(each => [each.runner_id, each]));
     known = known.flatMap(each => {
       const { state, grant } = of.get(each.runner_id) ?? { state: 'ended', grant: undefined };
+      if (state === 'ended') onEnd(each.session_id);
       return state === 'ended' ? [] : [{ ...each, version: grant?.version ?? each.version }];
     });
   }
 }
 
-/** Postgres cores while leases end, eight a second. */
-async function coresOfEnds({ stacks: [stack] }: Fleet, sessions: readonly string[]): Promise<number> {
+/** Postgres cores while leases end, eight a second. `onEnded`: a DELETE was answered. */
+async function coresOfEnds(
+  { stacks: [stack] }: Fleet,
+  sessions: readonly string[],
+  onEnded: (sessionId: string) => void = () => {},
+): Promise<number> {
   const before = await serverCpu(stack.database);
   const beganMs = performance.now();
   for (const id of sessions) {
-    void stack.call('DELETE', `/internal/browser-sessions/${id}`);
+    void stack.call('DELETE', `/internal/browser-sessions/${id}`).then(() => onEnded(id));
     await sleep(1_000 / ENDS_A_SECOND);
   }
   await sleep(1_000);
   return ((await serverCpu(stack.database)) - before) / ((performance.now() - beganMs) / 1_000);
 }
 
-async function egressWatchCores(full: Fleet, ended: readonly string[]): Promise<number> {
+async function egressWatch(full: Fleet, ended: readonly string[]) {
   const [stack] = full.stacks;
   const half = ended.length / 2;
   const alone = await coresOfEnds(full, ended.slice(0, half));
-  const keys = await stack.database.query<{ runner_id: string }>(
+  const keys = await stack.database.query<{ runner_id: string; session_id: string }>(
     `select session_id, epoch, id as runner_id, 'browser' as client from omicron.runners where state = 'leased'`,
   );
   const stopped = new AbortController();
+  const endedMs = new Map<string, number>();
+  const knownAfterMs: number[] = [];
+  const onEnd = (id: string) => {
+    // known before the DELETE was answered: 0
+    knownAfterMs.push(performance.now() - (endedMs.get(id) ?? performance.now()));
+  };
   const watches = Array.from({ length: PROXIES }, () =>
     Array.from({ length: Math.ceil(keys.length / WATCH_LEASES_MAX) }, (_, n) =>
-      watch(stack, keys.slice(n * WATCH_LEASES_MAX, (n + 1) * WATCH_LEASES_MAX), stopped.signal),
+      watch(stack, keys.slice(n * WATCH_LEASES_MAX, (n + 1) * WATCH_LEASES_MAX), onEnd, stopped.signal),
     ),
   ).flat();
   await sleep(3_000); // each knows the versions now
-  const watched = await coresOfEnds(full, ended.slice(half));
+  const watched = await coresOfEnds(full, ended.slice(half), id => endedMs.set(id, performance.now()));
   stopped.abort();
   await Promise.all(watches);
-  return watched - alone;
+  return {
+    egress_watch_cores: rounded(watched - alone),
+    egress_end_known_ms: { p50: percentiles(knownAfterMs).p50, max: Math.round(Math.max(...knownAfterMs)) },
+  };
+}
+
+/** Cores of agents that wait for a person, beyond those of a rest: of Postgres, and of this process, in which the agents are too. */
+async function waitingAgents({ stacks: [stack], shared }: Fleet, sessions: readonly string[]) {
+  const cores = async () => {
+    const [postgres, own, beganMs] = [await serverCpu(stack.database), process.cpuUsage(), performance.now()];
+    await sleep(REST_MS);
+    const [seconds, used] = [(performance.now() - beganMs) / 1_000, process.cpuUsage(own)];
+    return {
+      postgres: ((await serverCpu(stack.database)) - postgres) / seconds,
+      process: (used.user + used.system) / 1e6 / seconds,
+    };
+  };
+  const rest = await cores();
+  let isOver = false;
+  const agents = sessions.map(async (session, n) => {
+    const { given } = await shared.machine.leased(session);
+    const id = randomUUID();
+    await sleep((n * AGENT_WAIT_MS) / sessions.length); // they do not keep step
+    while (!isOver)
+      await stack.call('POST', '/internal/runner-user-actions', {
+        token: given.lease_token,
+        body: { id, reason: 'a code', timeout_seconds: 120, wait_ms: AGENT_WAIT_MS },
+      });
+  });
+  await sleep(AGENT_WAIT_MS + 2_000);
+  const waiting = await cores();
+  isOver = true;
+  await stack.database.query(`update omicron.user_actions set status = 'done', answered_at = now()`);
+  await Promise.all(agents);
+  return { postgres: rounded(waiting.postgres - rest.postgres), process: rounded(waiting.process - rest.process) };
 }
 
 /** Sessions that are about to expire, all at once: how many are hibernated a second by two replicas. */
@@ -169,7 +218,8 @@ export async function measureLive(databaseUrl: string, live: number) {
     loops,
     loop_delay_ms_max: Math.round(delay.max / 1e6),
     loop_delay_ms_p99: Math.round(delay.percentile(99) / 1e6),
-    egress_watch_cores: rounded(await egressWatchCores(full, ids.slice(0, 16 * ENDS_A_SECOND))),
+    ...(await egressWatch(full, ids.slice(0, 16 * ENDS_A_SECOND))),
+    waiting_agents_cores: await waitingAgents(full, ids.slice(-AGENTS)),
     hibernations_per_s: rounded(await hibernationsASecond(full)),
   };
 }

@@ -48,7 +48,7 @@ function replica(database: Database, killAt: number) {
   const log = pino({ level: 'silent' });
   const eventTail = new EventTail({
     eventStreams: sqlEventStreams(dying),
-    changes: new ChangeSignal(realClock),
+    changes: new ChangeSignal(realClock, async () => []),
     clock: realClock,
     onError: () => {},
   });
