@@ -13,6 +13,11 @@ export const NAMESPACES = {
 export const API_NAMESPACES = ['existing', 'ours'] as const;
 export type ApiNamespace = (typeof API_NAMESPACES)[number];
 
+/** Architectures of nodes and images, as Kubernetes names them in `ARCHITECTURE_LABEL`. */
+export const ARCHITECTURES = ['amd64', 'arm64'] as const;
+export type Architecture = (typeof ARCHITECTURES)[number];
+export const ARCHITECTURE_LABEL = 'kubernetes.io/arch';
+
 export const SERVICE_ACCOUNTS = {
   controller: 'browser-session-controller-sa',
   runner: 'pw-mcp-runner-sa',

@@ -1,15 +1,18 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Architecture } from '../contract/names.ts';
 import { BASES, type Bases, baseOf } from './base.ts';
 import type { Builder } from './builder.ts';
-import { buildContext, type ImageName } from './context.ts';
+import { buildContext, HOST_ARCHITECTURE, type ImageName } from './context.ts';
 import { sbomOf } from './sbom.ts';
 
 export interface BuildOptions<Name extends ImageName> {
   readonly names: readonly Name[];
   /** Base image of all, instead of those that are locked by digest. */
   readonly base?: string;
+  /** Architecture of all; this machine's unless given. */
+  readonly architecture?: Architecture | undefined;
   /** Debian packages where browsers run, instead of those that the Dockerfiles name. */
   readonly runnerPackages?: string;
   readonly log: (line: string) => void;
@@ -18,10 +21,16 @@ export interface BuildOptions<Name extends ImageName> {
 /** Folder of contexts and SBOMs (`<image>-<tag>.cdx.json`). */
 export const IMAGES_DIR = '.omicron/images';
 
+const needsEmulator = (foreign: Architecture, cause: Error) =>
+  new Error(
+    `The image for ${foreign} was not built: ${cause.message} Commands of a Dockerfile run on a processor of its image: use a machine with one, or register an emulator (binfmt_misc, qemu-user-static).`,
+    { cause },
+  );
+
 /** Builds the images that are not there yet; answers their names, each with its content as its tag. */
 export async function buildImages<Name extends ImageName>(
   builder: Builder,
-  { names, base, runnerPackages, log }: BuildOptions<Name>,
+  { names, base, architecture = HOST_ARCHITECTURE, runnerPackages, log }: BuildOptions<Name>,
 ): Promise<Readonly<Record<Name, string>>> {
   await mkdir(IMAGES_DIR, { recursive: true });
   const locked: Bases = JSON.parse(await readFile(BASES, 'utf8'));
@@ -32,7 +41,7 @@ export async function buildImages<Name extends ImageName>(
       BASE,
       ...((name === 'runner' || name === 'local') && runnerPackages !== undefined ? { PACKAGES: runnerPackages } : {}),
     };
-    const { path, tag } = await buildContext(name, IMAGES_DIR, args);
+    const { path, tag } = await buildContext(name, IMAGES_DIR, args, architecture);
     const image = `localhost/omicron-browser-${name}:${tag}`;
     images.push([name, image]);
     const sbomFile = join(IMAGES_DIR, `${name}-${tag}.cdx.json`);
@@ -40,7 +49,10 @@ export async function buildImages<Name extends ImageName>(
       log(`there    ${image}`);
       continue;
     }
-    await builder.build(image, path, join(path, name, 'Dockerfile'), args);
+    const foreign = architecture === HOST_ARCHITECTURE ? undefined : architecture;
+    await builder.build(image, path, join(path, name, 'Dockerfile'), args, foreign).catch(error => {
+      throw foreign ? needsEmulator(foreign, error) : error;
+    });
     const sbom = await sbomOf(builder, image, path);
     await writeFile(sbomFile, JSON.stringify(sbom, null, 2));
     log(`built    ${image} (${sbom.components.length} packages in ${sbomFile})`);

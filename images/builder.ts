@@ -3,13 +3,21 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import type { Architecture } from '../contract/names.ts';
 
 /** The program that makes images. Names are full references, e.g. `localhost/omicron-browser-runner:0123456789abcdef`. */
 export interface Builder {
   exists(image: string): Promise<boolean>;
   /** Pulls an image by its tag; answers the digest, `sha256:…`, that the tag has in its registry. */
   pull(image: string): Promise<string>;
-  build(image: string, context: string, dockerfile: string, args: Readonly<Record<string, string>>): Promise<void>;
+  /** For another architecture than this machine's where one is given: what the Dockerfile runs needs an emulator then. */
+  build(
+    image: string,
+    context: string,
+    dockerfile: string,
+    args: Readonly<Record<string, string>>,
+    foreign?: Architecture,
+  ): Promise<void>;
   /** Runs a command in the image; answers what it printed. */
   output(image: string, command: readonly string[]): Promise<string>;
   /** Pushes under another reference; answers the digest, `sha256:…`, under which the registry keeps it. */
@@ -41,6 +49,8 @@ const succeeds = (work: Promise<unknown>): Promise<boolean> =>
 const buildArgs = (args: Readonly<Record<string, string>>) =>
   Object.entries(args).flatMap(([name, value]) => ['--build-arg', `${name}=${value}`]);
 
+const platform = (foreign: Architecture | undefined) => (foreign ? [`--platform=linux/${foreign}`] : []);
+
 const docker = (run: Run): Builder => ({
   exists: image => succeeds(run('docker', 'image', 'inspect', image)),
   async pull(image) {
@@ -48,8 +58,18 @@ const docker = (run: Run): Builder => ({
     if (digest === undefined) throw new Error(`docker does not say under which digest ${image} was pulled`);
     return digest;
   },
-  build: async (image, context, dockerfile, args) =>
-    void (await run('docker', 'build', '-t', image, '-f', dockerfile, ...buildArgs(args), context)),
+  build: async (image, context, dockerfile, args, foreign) =>
+    void (await run(
+      'docker',
+      'build',
+      ...platform(foreign),
+      '-t',
+      image,
+      '-f',
+      dockerfile,
+      ...buildArgs(args),
+      context,
+    )),
   output: (image, [program = '', ...args]) => run('docker', 'run', '--rm', '--entrypoint', program, image, ...args),
   async push(image, to) {
     await run('docker', 'tag', image, to);
@@ -69,8 +89,11 @@ const buildah = (run: Run): Builder => ({
     await run('buildah', 'pull', '--quiet', `docker://${image}`);
     return await run('buildah', 'inspect', '--type', 'image', '--format', '{{.FromImageDigest}}', image);
   },
-  build: async (image, context, dockerfile, args) =>
-    void (await run('buildah', 'bud', '--layers', '-t', image, '-f', dockerfile, ...buildArgs(args), context)),
+  build: async (image, context, dockerfile, args, foreign) =>
+    void (await run(
+      'buildah',
+      ...['bud', '--layers', ...platform(foreign), '-t', image, '-f', dockerfile, ...buildArgs(args), context],
+    )),
   async output(image, command) {
     const container = await run('buildah', 'from', image);
     try {

@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { copyFile, cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
-import { SECCOMP_PROFILE } from '../contract/names.ts';
+import { type Architecture, SECCOMP_PROFILE } from '../contract/names.ts';
 import { importsOf } from './imports.ts';
 
 const run = promisify(execFile);
@@ -57,6 +58,12 @@ const CONTENTS: Readonly<Record<ImageName, Contents>> = {
   },
 };
 
+/** The names of processors in npm. */
+const NPM_CPUS = { amd64: 'x64', arm64: 'arm64' } as const satisfies Record<Architecture, string>;
+
+/** The architecture of this machine's images. */
+export const HOST_ARCHITECTURE: Architecture = process.arch === 'arm64' ? 'arm64' : 'amd64';
+
 /** Arguments of a Dockerfile, by name. */
 export type BuildArgs = Readonly<Record<string, string>>;
 
@@ -69,10 +76,15 @@ export interface Context {
 
 /**
  * Makes the build context of an image below `root`: its rooms, the shared ones, and the npm packages that these import, as
- * `package-lock.json` pins them. Packages are installed for this machine's architecture. Only what changed is rebuilt.
+ * `package-lock.json` pins them, for one architecture. Only what changed is rebuilt.
  */
-export async function buildContext(name: ImageName, root: string, args: BuildArgs): Promise<Context> {
-  const path = join(root, name);
+export async function buildContext(
+  name: ImageName,
+  root: string,
+  args: BuildArgs,
+  architecture: Architecture = HOST_ARCHITECTURE,
+): Promise<Context> {
+  const path = join(root, architecture === HOST_ARCHITECTURE ? name : `${name}-${architecture}`);
   await mkdir(path, { recursive: true });
   const { programs, rooms, packagesOf, files = [] } = CONTENTS[name];
   const about = await readJson('package.json');
@@ -91,13 +103,13 @@ export async function buildContext(name: ImageName, root: string, args: BuildArg
     ),
     allowScripts: { node: true },
   };
-  await lockedPackages(path, `${JSON.stringify(manifest, null, 2)}\n`);
+  await lockedPackages(path, `${JSON.stringify(manifest, null, 2)}\n`, architecture);
   for (const room of [...SHARED, ...rooms]) {
     await rm(join(path, room), { recursive: true, force: true });
     await cp(room, join(path, room), { recursive: true, filter: file => !file.includes('node_modules') });
   }
   for (const file of files) await copyFile(file, join(path, basename(file)));
-  return { path, tag: await digestOf(path, args) };
+  return { path, tag: await digestOf(path, args, architecture) };
 }
 
 /** The exact version of each package that the rooms name, and of the Node.js that the images start. */
@@ -113,9 +125,10 @@ const readJson = async (path: string) => JSON.parse(await readFile(path, 'utf8')
  * Installs the packages of `manifest`; npm drops from the whole project's lock what they do not need. Only the program of
  * the `node` package is kept, as `bin/node`: the rest are headers and a second copy.
  */
-async function lockedPackages(path: string, manifest: string): Promise<void> {
+async function lockedPackages(path: string, manifest: string, architecture: Architecture): Promise<void> {
   const lock = await readFile('package-lock.json');
-  const stamp = createHash('sha256').update(manifest).update(lock).update(process.arch).digest('hex');
+  const cpu = NPM_CPUS[architecture];
+  const stamp = createHash('sha256').update(manifest).update(lock).update(cpu).digest('hex');
   const stampPath = join(path, '.installed');
   if ((await readFile(stampPath, 'utf8').catch(() => '')) === stamp) return;
   await rm(path, { recursive: true });
@@ -124,15 +137,31 @@ async function lockedPackages(path: string, manifest: string): Promise<void> {
   await writeFile(join(path, 'package-lock.json'), lock);
   const npm = (...args: string[]) => run('npm', [...args, '--no-audit', '--no-fund'], { cwd: path });
   await npm('install', '--package-lock-only', '--ignore-scripts');
-  await npm('ci', '--omit=dev');
+  const foreign = architecture !== HOST_ARCHITECTURE;
+  // npm leaves out packages that name another processor, system or C library
+  await npm('ci', '--omit=dev', ...(foreign ? [`--cpu=${cpu}`, '--os=linux', '--libc=glibc', '--ignore-scripts'] : []));
   await mkdir(join(path, 'bin'));
-  await copyFile(join(path, 'node_modules/node/bin/node'), join(path, 'bin/node'));
+  if (foreign) await foreignNode(path, cpu);
+  else await copyFile(join(path, 'node_modules/node/bin/node'), join(path, 'bin/node'));
   await rm(join(path, 'node_modules/node'), { recursive: true });
   await writeFile(stampPath, stamp);
 }
 
-async function digestOf(path: string, args: BuildArgs): Promise<string> {
-  const hash = createHash('sha256').update(`${process.arch}\0${JSON.stringify(args)}\0`);
+/** Puts the program of another processor into `bin/`: the `node` package installs this machine's by its script, from packages like this one. */
+async function foreignNode(path: string, cpu: string): Promise<void> {
+  const { version } = await readJson(join(path, 'node_modules/node/package.json'));
+  const folder = await mkdtemp(join(tmpdir(), 'omicron-node-'));
+  try {
+    const { stdout } = await run('npm', ['pack', '--silent', `node-linux-${cpu}@${version}`], { cwd: folder });
+    await run('tar', ['-xzf', stdout.trim(), 'package/bin/node'], { cwd: folder });
+    await copyFile(join(folder, 'package/bin/node'), join(path, 'bin/node'));
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+async function digestOf(path: string, args: BuildArgs, architecture: Architecture): Promise<string> {
+  const hash = createHash('sha256').update(`${NPM_CPUS[architecture]}\0${JSON.stringify(args)}\0`);
   const files = (await readdir(path, { recursive: true, withFileTypes: true }))
     .filter(entry => entry.isFile())
     .map(entry => join(entry.parentPath, entry.name).slice(path.length + 1))

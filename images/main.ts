@@ -1,10 +1,11 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
+import { ARCHITECTURES, type Architecture } from '../contract/names.ts';
 import { BASES, pinBases, requireDigest } from './base.ts';
 import { buildImages } from './build.ts';
 import { type Builder, findBuilder } from './builder.ts';
-import { CLUSTER_IMAGES, IMAGES } from './context.ts';
+import { CLUSTER_IMAGES, IMAGES, type ImageName } from './context.ts';
 
 const REPOSITORY_OUTPUTS = {
   controller: 'controllerRepositoryUrl',
@@ -21,20 +22,36 @@ const command = new Command('images')
     '--push <environment>',
     `pushes a cluster's to the registry of dev or prod and writes the digests into ${DIGESTS}`,
   )
+  .addOption(
+    new Option('--architecture <name>', "architecture of the images (default: this machine's)").choices(ARCHITECTURES),
+  )
+  .addOption(
+    new Option(
+      '--only <names...>',
+      'images to build: the runner alone where browser nodes are of another architecture',
+    ).choices(IMAGES),
+  )
   .option('--pin', `writes the digests that the tags of the bases have now into ${BASES}, and builds nothing`)
   .parse();
-const options = command.opts<{ base?: string; push?: string; pin?: true }>();
+const options = command.opts<{
+  base?: string;
+  push?: string;
+  architecture?: Architecture;
+  only?: ImageName[];
+  pin?: true;
+}>();
 
 const readJson = async (path: string) => JSON.parse(await readFile(path, 'utf8'));
 const write = (path: string, content: unknown) => writeFile(path, `${JSON.stringify(content, null, 2)}\n`);
 
-type ClusterImages = Readonly<Record<(typeof CLUSTER_IMAGES)[number], string>>;
+type ClusterImages = Readonly<Partial<Record<(typeof CLUSTER_IMAGES)[number], string>>>;
 
 async function push(builder: Builder, images: ClusterImages, environment: string): Promise<void> {
   const digests = await readJson(DIGESTS);
   const outputs = await readJson(join('manifests/outputs', `${environment}.json`));
   for (const name of CLUSTER_IMAGES) {
     const image = images[name];
+    if (image === undefined) continue;
     const to = `${outputs[REPOSITORY_OUTPUTS[name]]}:${image.slice(image.lastIndexOf(':') + 1)}`;
     digests[environment][name] = await builder.push(image, to);
     console.log(`pushed ${to}`);
@@ -44,7 +61,7 @@ async function push(builder: Builder, images: ClusterImages, environment: string
 }
 
 async function main(): Promise<void> {
-  const { base, push: environment } = options;
+  const { base, architecture, push: environment, only = IMAGES } = options;
   if (environment !== undefined && !(environment in (await readJson(DIGESTS))))
     throw new Error(`--push: ${DIGESTS} has no environment "${environment}"`);
   if (environment !== undefined && base !== undefined) requireDigest(base);
@@ -54,9 +71,12 @@ async function main(): Promise<void> {
     console.log(`Wrote ${BASES}. Build and try the images, then commit it.`);
     return;
   }
-  const how = { ...(base ? { base } : {}), log: console.log };
-  if (environment === undefined) await buildImages(builder, { names: IMAGES, ...how });
-  else await push(builder, await buildImages(builder, { names: CLUSTER_IMAGES, ...how }), environment);
+  const how = { ...(base ? { base } : {}), architecture, log: console.log };
+  if (environment === undefined) await buildImages(builder, { names: only, ...how });
+  else {
+    const names = CLUSTER_IMAGES.filter(name => only.includes(name));
+    await push(builder, await buildImages(builder, { names, ...how }), environment);
+  }
 }
 
 await main().catch(error => command.error(error.message));

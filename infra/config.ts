@@ -1,5 +1,6 @@
 import { RunError } from '@pulumi/pulumi/errors.js';
 import { z } from 'zod';
+import { architectureOf } from './architecture.ts';
 import { parseCidr, rangesOverlap } from './cidr.ts';
 
 export const PROJECT = 'omicron-browser';
@@ -31,9 +32,7 @@ const logDays = z.union([1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365].map(ste
 
 const instanceType = z
   .string()
-  .regex(/^[a-z][a-z0-9-]*\.[a-z0-9-]+$/, 'expected an EC2 instance type such as m6a.2xlarge')
-  // Families of Graviton have a g right after their generation: https://docs.aws.amazon.com/ec2/latest/instancetypes/instance-type-names.html
-  .refine(text => !/^(a1|[a-z]+\d+g)/.test(text), 'expected x86-64, for which images and seccomp profile are made');
+  .regex(/^[a-z][a-z0-9-]*\.[a-z0-9-]+$/, 'expected an EC2 instance type such as m6a.2xlarge');
 
 const nodes = {
   min: count(100),
@@ -83,11 +82,22 @@ const schema = z.strictObject({
     logDays,
   }),
   systemNodes: z
-    .strictObject({ ...nodes, min: nodes.min.min(1), instanceTypes: z.array(instanceType).min(1) })
+    .strictObject({
+      ...nodes,
+      min: nodes.min.min(1),
+      instanceTypes: z
+        .array(instanceType)
+        .min(1)
+        .refine(
+          types => new Set(types.map(architectureOf)).size <= 1,
+          'expected types of one architecture, since a node group has one image for its nodes',
+        ),
+    })
     .refine(minBelowMax, MIN_BELOW_MAX),
   browserNodes: z
     .strictObject({
       ...nodes,
+      /** Graviton and others may be mixed: each architecture has node groups of its own, with `min` and `max` of its own. */
       instanceTypes: z.array(instanceType).min(1),
       /** Share of `max` that are spot instances. */
       spotPercent: z.number().int().min(0).max(100),

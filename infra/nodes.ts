@@ -1,6 +1,7 @@
 import * as aws from '@pulumi/aws';
 import * as pulumi from '@pulumi/pulumi';
-import { BROWSER_NODES } from '../contract/names.ts';
+import { ARCHITECTURE_LABEL, type Architecture, BROWSER_NODES } from '../contract/names.ts';
+import { AMI_TYPES } from './architecture.ts';
 import type { Cluster } from './cluster.ts';
 import { type Deployment, tagsFor } from './deployment.ts';
 import { userData } from './user-data.ts';
@@ -11,7 +12,9 @@ export interface NodeGroupArgs {
   readonly subnetIds: readonly pulumi.Input<string>[];
   /** Kubernetes version: when it rises, nodes are replaced one by one after the control plane. */
   readonly version: string;
+  /** Types of one architecture. */
   readonly instanceTypes: readonly string[];
+  readonly architecture: Architecture;
   readonly capacity: 'spot' | 'on-demand';
   readonly min: number;
   readonly max: number;
@@ -40,7 +43,7 @@ export class NodeGroup extends pulumi.ComponentResource {
         nodeRoleArn: args.role.arn,
         subnetIds: [...args.subnetIds],
         version: args.version,
-        amiType: 'AL2023_x86_64_STANDARD', // the seccomp profile is written for x86-64
+        amiType: AMI_TYPES[args.architecture],
         instanceTypes: [...args.instanceTypes],
         capacityType: args.capacity === 'spot' ? 'SPOT' : 'ON_DEMAND',
         launchTemplate: { id: template.id, version: template.latestVersion.apply(String) },
@@ -82,7 +85,11 @@ function launchTemplate(
           ebs: { volumeType: 'gp3', volumeSize: args.diskGiB, encrypted: 'true', deleteOnTermination: 'true' },
         },
       ],
-      userData: userData({ podPidsMax: args.podPidsMax, podsMax: args.podsMax, chromium: args.browsers }),
+      userData: userData({
+        podPidsMax: args.podPidsMax,
+        podsMax: args.podsMax,
+        chromium: args.browsers ? args.architecture : null,
+      }),
       tagSpecifications: ['instance', 'volume', 'network-interface'].map(resourceType => ({ resourceType, tags })),
       tags,
     },
@@ -94,12 +101,16 @@ function launchTemplate(
  * Description of a node of an empty group, so that the autoscaler can scale it from zero.
  * https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/cloudprovider/aws/README.md#auto-discovery-setup
  */
-export function autoscalerTags(clusterName: string, diskGiB: number): Record<string, string> {
+export function autoscalerTags(
+  clusterName: string,
+  { diskGiB, architecture }: Pick<NodeGroupArgs, 'diskGiB' | 'architecture'>,
+): Record<string, string> {
   const template = 'k8s.io/cluster-autoscaler/node-template';
   return {
     'k8s.io/cluster-autoscaler/enabled': 'true',
     [`k8s.io/cluster-autoscaler/${clusterName}`]: 'owned',
     [`${template}/label/${BROWSER_NODES.key}`]: BROWSER_NODES.value,
+    [`${template}/label/${ARCHITECTURE_LABEL}`]: architecture,
     [`${template}/taint/${BROWSER_NODES.key}`]: `${BROWSER_NODES.value}:${BROWSER_NODES.effect}`,
     [`${template}/resources/ephemeral-storage`]: `${diskGiB}Gi`,
   };
@@ -112,7 +123,7 @@ function tagForAutoscaler(
   opts: pulumi.CustomResourceOptions,
 ): void {
   const autoscalingGroupName = group.resources.apply(all => all[0]?.autoscalingGroups?.[0]?.name ?? '');
-  for (const [key, value] of Object.entries(autoscalerTags(args.cluster.name, args.diskGiB))) {
+  for (const [key, value] of Object.entries(autoscalerTags(args.cluster.name, args))) {
     new aws.autoscaling.Tag(
       `${name}-${key}`,
       { autoscalingGroupName, tag: { key, value, propagateAtLaunch: false } },

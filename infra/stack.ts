@@ -4,6 +4,7 @@ import * as pulumi from '@pulumi/pulumi';
 import { NAMESPACES, SERVICE_ACCOUNTS, type StackOutput } from '../contract/names.ts';
 import { Access, roleArn } from './access.ts';
 import { addon, VPC_CNI_CONFIGURATION } from './addons.ts';
+import { architectureOf } from './architecture.ts';
 import { AUTOSCALER_ACCOUNT, clusterAutoscaler } from './autoscaler.ts';
 import { browserGroups } from './browser-groups.ts';
 import { ArtifactBucket } from './bucket.ts';
@@ -189,15 +190,15 @@ function nodesAndAddons(
     ...shared,
     ...config.systemNodes,
     capacity: 'on-demand',
+    architecture: architectureOf(config.systemNodes.instanceTypes[0] ?? ''), // of all: the configuration was checked
     podPidsMax: SYSTEM_POD_PIDS,
     browsers: false,
   });
-  const { instanceTypes, diskGiB, podPidsMax, podsMax } = config.browserNodes;
+  const { diskGiB, podPidsMax, podsMax } = config.browserNodes;
   for (const { name, ...group } of browserGroups(config.browserNodes))
     new NodeGroup(deployment, name, {
       ...shared,
       ...group,
-      instanceTypes,
       diskGiB,
       podPidsMax,
       podsMax,

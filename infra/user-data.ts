@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { SECCOMP_PROFILE } from '../contract/names.ts';
+import { type Architecture, SECCOMP_PROFILE } from '../contract/names.ts';
 import { kubeletReservedMiB } from '../contract/node-capacity.ts';
 
 /** Folder in which the kubelet looks for `localhostProfile`: https://kubernetes.io/docs/tutorials/security/seccomp/ */
@@ -16,8 +16,8 @@ export interface NodeBoot {
   readonly podPidsMax: number;
   /** Pods of the node, by which its kubelet reserves memory; EKS's choice for the instance type where it is left out. */
   readonly podsMax?: number | undefined;
-  /** Install Chromium's seccomp profile and keep user namespaces enabled: its sandbox needs both. */
-  readonly chromium: boolean;
+  /** Install Chromium's seccomp profile for this architecture and keep user namespaces enabled: its sandbox needs both. Null: neither. */
+  readonly chromium: Architecture | null;
 }
 
 /**
@@ -28,7 +28,8 @@ export interface NodeBoot {
  */
 export function userData(boot: NodeBoot): string {
   const parts = [mimePart('application/node.eks.aws', nodeConfig(boot))];
-  if (boot.chromium) parts.push(mimePart('text/x-shellscript; charset="us-ascii"', chromiumScript(seccompProfile())));
+  if (boot.chromium !== null)
+    parts.push(mimePart('text/x-shellscript; charset="us-ascii"', chromiumScript(seccompProfile(boot.chromium))));
   const text = [
     'MIME-Version: 1.0',
     `Content-Type: multipart/mixed; boundary="${BOUNDARY}"`,
@@ -42,11 +43,20 @@ export function userData(boot: NodeBoot): string {
   return bytes.toString('base64');
 }
 
+/** The system calls that a process of a node may use: on x86-64 those of 32-bit programs too. */
+const SECCOMP_ARCHITECTURES = {
+  amd64: ['SCMP_ARCH_X86_64', 'SCMP_ARCH_X86', 'SCMP_ARCH_X32'],
+  arm64: ['SCMP_ARCH_AARCH64'],
+} as const satisfies Record<Architecture, readonly string[]>;
+
 /**
- * The profile as one line: containerd's default and what Chromium's sandbox needs (clone, unshare, setns, chroot).
+ * The profile as one line: containerd's default and what Chromium's sandbox needs (clone, unshare, setns, chroot). It names the calls of
+ * both architectures; a container runtime leaves out those that the node's does not have.
  */
-export const seccompProfile = (): string =>
-  JSON.stringify(JSON.parse(readFileSync(new URL(`./${SECCOMP_PROFILE}`, import.meta.url), 'utf8')));
+export function seccompProfile(architecture: Architecture): string {
+  const profile = JSON.parse(readFileSync(new URL(`./${SECCOMP_PROFILE}`, import.meta.url), 'utf8'));
+  return JSON.stringify({ ...profile, architectures: SECCOMP_ARCHITECTURES[architecture] });
+}
 
 const BOUNDARY = 'omicron-browser';
 

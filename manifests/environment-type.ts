@@ -1,5 +1,5 @@
 import type { k8s } from 'cdk8s-plus-28';
-import type { ApiNamespace, Setting } from '../contract/names.ts';
+import type { ApiNamespace, Architecture, Setting } from '../contract/names.ts';
 import type { Resources } from '../contract/runner-shapes.ts';
 
 /** Address of the console for people, and the issuers that sign them in. */
@@ -124,6 +124,8 @@ export interface Environment {
     readonly insecureLoginOrigins?: readonly string[];
     /** Origins whose pages may use `/mcp`, and whose hosts a gateway may send as `Host`. */
     readonly mcpOrigins?: readonly string[];
+    /** Nodes on which runners run, where browser nodes are of both and the runner's image is of one; of either unless given. */
+    readonly architecture?: Architecture;
     /** gVisor, Kata or an EKS sandbox, where the nodes have one. */
     readonly runtimeClassName?: string;
   };

@@ -122,6 +122,7 @@ export const MARKED: Environment = {
     keepFiles: text('runner.keepFiles') as 'none',
     insecureLoginOrigins: list('runner.insecureLoginOrigins'),
     mcpOrigins: list('runner.mcpOrigins'),
+    architecture: text('runner.architecture') as 'arm64',
     runtimeClassName: text('runner.runtimeClassName'),
   },
   spareRunners: number('spareRunners'),

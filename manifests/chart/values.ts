@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { API_NAMESPACES } from '../../contract/names.ts';
+import { API_NAMESPACES, ARCHITECTURES } from '../../contract/names.ts';
 import { PROGRAM_SETTINGS } from '../check-settings.ts';
 import type { Environment } from '../environment-type.ts';
 import { ENVIRONMENTS } from '../environments.ts';
@@ -116,6 +116,7 @@ export const chartValues = (set: Readonly<Record<keyof typeof PROGRAMS, Readonly
       keepFiles: z.enum(['none', 'all']).optional(),
       insecureLoginOrigins: z.array(url).optional(),
       mcpOrigins: z.array(url).optional(),
+      architecture: z.enum(ARCHITECTURES).optional(),
       runtimeClassName: word.optional(),
     }),
     spareRunners: from(0, 10_000),

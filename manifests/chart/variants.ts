@@ -45,7 +45,7 @@ export const VARIANTS: readonly Variant[] = [
   ...['oidc', 'platform', 'identityProvider', 'embedOrigins'].map(name => without(`console.${name}`)),
   ...['className', 'tlsSecret'].map(name => without(`console.ingress.${name}`)),
   ...['user', 'role', 'roleWithout'].map(name => without(`console.claims.${name}`)),
-  ...['keepPages', 'keepFiles', 'insecureLoginOrigins', 'mcpOrigins', 'runtimeClassName'].map(name =>
+  ...['keepPages', 'keepFiles', 'insecureLoginOrigins', 'mcpOrigins', 'architecture', 'runtimeClassName'].map(name =>
     without(`runner.${name}`),
   ),
   zero('spareRunners'),

@@ -1,6 +1,6 @@
 import { k8s } from 'cdk8s-plus-28';
 import type { Construct } from 'constructs';
-import { BROWSER_NODES, NAMESPACES, RUNNER_TEMPLATE } from '../../contract/names.ts';
+import { ARCHITECTURE_LABEL, BROWSER_NODES, NAMESPACES, RUNNER_TEMPLATE } from '../../contract/names.ts';
 import type { Environment } from '../environment-type.ts';
 import { podSecurity, spreadConstraints } from './container.ts';
 import { PRIORITIES } from './limits.ts';
@@ -31,6 +31,12 @@ export function runnerTemplate(scope: Construct, env: Environment): void {
   });
 }
 
+/** Labels of the nodes on which runners and their placeholders run. */
+export const runnerNodes = ({ runner: { architecture } }: Environment): Record<string, string> => ({
+  [BROWSER_NODES.key]: BROWSER_NODES.value,
+  ...(architecture ? { [ARCHITECTURE_LABEL]: architecture } : {}),
+});
+
 function runnerPodSpec(env: Environment): k8s.PodSpec {
   return {
     ...runnerAccount,
@@ -38,7 +44,7 @@ function runnerPodSpec(env: Environment): k8s.PodSpec {
     terminationGracePeriodSeconds: runnerGraceSeconds(env),
     priorityClassName: PRIORITIES.runner,
     ...(env.runner.runtimeClassName ? { runtimeClassName: env.runner.runtimeClassName } : {}),
-    nodeSelector: { [BROWSER_NODES.key]: BROWSER_NODES.value },
+    nodeSelector: runnerNodes(env),
     tolerations: [{ ...BROWSER_NODES, operator: 'Equal' }],
     topologySpreadConstraints: spreadConstraints(RUNNER),
     enableServiceLinks: false,

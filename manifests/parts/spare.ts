@@ -7,6 +7,7 @@ import { containerSecurity, PULL, podSecurity, resources } from './container.ts'
 import { PRIORITIES } from './limits.ts';
 import { meta } from './meta.ts';
 import { bytesTimes, cpuTimes } from './quantities.ts';
+import { runnerNodes } from './runner-template.ts';
 
 const NAME = 'spare-runner';
 
@@ -53,7 +54,7 @@ export function spareRunners(scope: Construct, env: Environment): void {
           enableServiceLinks: false,
           priorityClassName: PRIORITIES.spare,
           terminationGracePeriodSeconds: 0,
-          nodeSelector: { [BROWSER_NODES.key]: BROWSER_NODES.value },
+          nodeSelector: runnerNodes(env),
           tolerations: [{ ...BROWSER_NODES, operator: 'Equal' }],
           securityContext: podSecurity,
           containers: [

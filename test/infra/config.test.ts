@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { architectureOf } from '../../infra/architecture.ts';
 import { parseConfig } from '../../infra/config.ts';
 import { stackConfig, stackValues } from './capture.ts';
 
@@ -99,9 +100,14 @@ describe('a wrong value is one line that names its key', () => {
     ],
     ['browserNodes.podsMax', undefined, 'omicron-browser:browserNodes.podsMax: expected number, it is missing'],
     [
+      'systemNodes.instanceTypes',
+      ['m6a.large', 'm7gd.large'],
+      'omicron-browser:systemNodes.instanceTypes: expected types of one architecture, since a node group has one image for its nodes, got ["m6a.large","m7gd.large"]',
+    ],
+    [
       'browserNodes.instanceTypes',
-      ['m6a.2xlarge', 'm7gd.2xlarge'],
-      'omicron-browser:browserNodes.instanceTypes.1: expected x86-64, for which images and seccomp profile are made, got "m7gd.2xlarge"',
+      ['Graviton'],
+      'omicron-browser:browserNodes.instanceTypes.0: expected an EC2 instance type such as m6a.2xlarge, got "Graviton"',
     ],
     ['browserNodes.min', 17, 'omicron-browser:browserNodes.min: expected min to be at most max, got 17'],
     ['browserNodes.diskGib', 100, 'omicron-browser:browserNodes.diskGib: no such key; remove it or correct its name'],
@@ -130,15 +136,17 @@ describe('a wrong value is one line that names its key', () => {
 });
 
 test.each(['t4g.large', 'm6g.xlarge', 'c7gn.2xlarge', 'im4gn.large', 'x2gd.large', 'a1.large'])(
-  '%s has no x86-64',
+  '%s is Graviton, and taken',
   type => {
-    expect(complaints(edit('systemNodes.instanceTypes', [type]))).toHaveLength(1);
+    expect(architectureOf(type)).toBe('arm64');
+    expect(complaints(edit('systemNodes.instanceTypes', [type]))).toEqual([]);
   },
 );
 
 test.each(['t3a.large', 'm7i-flex.large', 'g5.xlarge', 'g4dn.xlarge', 'x2iedn.xlarge', 'u7i-6tb.112xlarge'])(
-  '%s has it',
+  '%s is not',
   type => {
+    expect(architectureOf(type)).toBe('amd64');
     expect(complaints(edit('systemNodes.instanceTypes', [type]))).toEqual([]);
   },
 );

@@ -52,6 +52,36 @@ describe('[O16] browser nodes', () => {
     expect(new Set(tagged)).toEqual(new Set(['eks-browser', 'eks-browser-spot']));
   });
 
+  test('are of both architectures where instances of both are named, each with its image and its seccomp profile', async () => {
+    const config = stackConfig('dev');
+    const instanceTypes = ['c6g.8xlarge', 'm6a.2xlarge', 'c7g.8xlarge'];
+    const mixed = await capture({ ...config, browserNodes: { ...config.browserNodes, instanceTypes } });
+    const found = ['browser', 'browser-arm64'].map(name => {
+      const { amiType, instanceTypes: types } = group(mixed, name);
+      const { script } = boot(String(one(mixed, 'LaunchTemplate', name).props.userData));
+      return { amiType, types, architectures: /"architectures":\[([^\]]*)\]/.exec(String(script))?.[1] };
+    });
+    expect(found).toEqual([
+      {
+        amiType: 'AL2023_x86_64_STANDARD',
+        types: ['m6a.2xlarge'],
+        architectures: '"SCMP_ARCH_X86_64","SCMP_ARCH_X86","SCMP_ARCH_X32"',
+      },
+      {
+        amiType: 'AL2023_ARM_64_STANDARD',
+        types: ['c6g.8xlarge', 'c7g.8xlarge'],
+        architectures: '"SCMP_ARCH_AARCH64"',
+      },
+    ]);
+    expect(group(mixed, 'system').amiType).toBe('AL2023_x86_64_STANDARD');
+    const arm64 = all(mixed, 'Tag').filter(({ props }) => props.autoscalingGroupName === 'eks-browser-arm64');
+    expect(arm64.map(({ props }) => props.tag)).toContainEqual({
+      key: 'k8s.io/cluster-autoscaler/node-template/label/kubernetes.io/arch',
+      value: 'arm64',
+      propagateAtLaunch: false,
+    });
+  });
+
   test('are found by the autoscaler, which knows a node before the first one is there', () => {
     const tags = all(dev, 'Tag').map(({ props }) => {
       expect(props.autoscalingGroupName).toBe('eks-browser');
@@ -62,6 +92,7 @@ describe('[O16] browser nodes', () => {
       'k8s.io/cluster-autoscaler/enabled': 'true',
       'k8s.io/cluster-autoscaler/omicron-browser-dev': 'owned',
       'k8s.io/cluster-autoscaler/node-template/label/workload': 'browser',
+      'k8s.io/cluster-autoscaler/node-template/label/kubernetes.io/arch': 'amd64',
       'k8s.io/cluster-autoscaler/node-template/taint/workload': 'browser:NoSchedule',
       'k8s.io/cluster-autoscaler/node-template/resources/ephemeral-storage': '100Gi',
     });

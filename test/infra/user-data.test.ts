@@ -5,9 +5,10 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { SECCOMP_PROFILE } from '../../contract/names.ts';
 import { seccompProfile, userData } from '../../infra/user-data.ts';
+import { ARM64_SYSTEM_CALLS, INSTEAD_ON_ARM64, NOT_OF_ARM64 } from './arm64-system-calls.ts';
 import { boot } from './boot.ts';
 
-const browser = boot(userData({ podPidsMax: 1024, chromium: true }));
+const browser = boot(userData({ podPidsMax: 1024, chromium: 'amd64' }));
 
 describe('the boot script of a browser node', () => {
   let node: string;
@@ -31,7 +32,7 @@ describe('the boot script of a browser node', () => {
   test('lays the profile down where the kubelet looks for the name that pods give, readable', () => {
     run();
     const path = join(node, 'kubelet/seccomp', SECCOMP_PROFILE);
-    expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual(JSON.parse(seccompProfile()));
+    expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual(JSON.parse(seccompProfile('amd64')));
     expect(statSync(path).mode & 0o777).toBe(0o644);
   });
 
@@ -55,17 +56,17 @@ test('the kubelet limits the processes of a pod, gives unnamed pods a seccomp pr
 });
 
 test('the kubelet reserves memory for the pods that its node may run, and what EKS chooses where that is not said', () => {
-  const { kubelet } = boot(userData({ podPidsMax: 1024, podsMax: 125, chromium: true }));
+  const { kubelet } = boot(userData({ podPidsMax: 1024, podsMax: 125, chromium: 'amd64' }));
   expect(kubelet).toMatchObject({ maxPods: 125, kubeReserved: { memory: '1630Mi' } });
   expect(browser.kubelet).not.toHaveProperty('kubeReserved');
 });
 
 test('a node without browsers gets kubelet settings only', () => {
-  expect(boot(userData({ podPidsMax: 512, chromium: false })).types).toEqual(['application/node.eks.aws']);
+  expect(boot(userData({ podPidsMax: 512, chromium: null })).types).toEqual(['application/node.eks.aws']);
 });
 
 test('user data fits into what EC2 takes, with room for the part that EKS adds', () => {
-  const bytes = Buffer.from(userData({ podPidsMax: 1024, chromium: true }), 'base64').length;
+  const bytes = Buffer.from(userData({ podPidsMax: 1024, chromium: 'amd64' }), 'base64').length;
   // EKS merges cluster name, endpoint and certificate authority: some 2 KiB.
   expect(bytes).toBeLessThan(16_384 - 2_500);
 });
@@ -77,10 +78,33 @@ describe('the profile', () => {
     args?: unknown[];
     errnoRet?: number;
   }
-  const profile = JSON.parse(seccompProfile()) as { defaultAction: string; syscalls: Rule[] };
+  const profile = JSON.parse(seccompProfile('amd64')) as { defaultAction: string; syscalls: Rule[] };
   const allowed = new Set(
     profile.syscalls.filter(rule => rule.action === 'SCMP_ACT_ALLOW' && !rule.args).flatMap(rule => rule.names),
   );
+
+  test('allows each architecture its own system calls, by the same rules', () => {
+    const arm64 = JSON.parse(seccompProfile('arm64'));
+    expect(arm64).toEqual({ ...profile, architectures: ['SCMP_ARCH_AARCH64'] });
+    expect(JSON.parse(seccompProfile('amd64')).architectures).toEqual([
+      'SCMP_ARCH_X86_64',
+      'SCMP_ARCH_X86',
+      'SCMP_ARCH_X32',
+    ]);
+    expect(boot(userData({ podPidsMax: 1024, chromium: 'arm64' })).script).toContain('"SCMP_ARCH_AARCH64"');
+  });
+
+  test('names no system call that arm64 lacks without the one that programs use there', () => {
+    const named = profile.syscalls.flatMap(({ names }) => names);
+    const missing = named.filter(name => !ARM64_SYSTEM_CALLS.has(name));
+    expect(missing.length).toBeGreaterThan(90);
+    for (const name of missing.filter(each => !NOT_OF_ARM64.has(each))) {
+      const instead = INSTEAD_ON_ARM64[name];
+      expect(instead, `${name} is not on arm64: say which call is used there`).toBeDefined();
+      expect(ARM64_SYSTEM_CALLS.has(String(instead)), `${name}: ${instead} is not on arm64 either`).toBe(true);
+      expect(allowed.has(String(instead)), `${name}: the profile does not allow ${instead}`).toBe(true);
+    }
+  });
 
   test('refuses what it does not name', () => {
     expect(profile.defaultAction).toBe('SCMP_ACT_ERRNO');

@@ -134,6 +134,24 @@ test('in dev a runner asks for what the first document says, in prod for a quart
   expect(podAmount(runnerSpec('prod'), 'requests', 'memory')).toBe(0.5 * 1024 ** 3);
 });
 
+test('runners and their placeholders are on nodes of the architecture that an environment names, and on any otherwise', () => {
+  const selectors = (architecture?: 'arm64') =>
+    [
+      ...renderObjects({ ...ENVIRONMENTS.prod, runner: { ...ENVIRONMENTS.prod.runner, architecture } }).values(),
+    ].flatMap(({ kind, metadata, ...object }) => {
+      if (kind === 'PodTemplate') return [readField(object, 'template', 'spec', 'nodeSelector')];
+      if (kind !== 'Deployment') return [];
+      const selector = readField(object, 'spec', 'template', 'spec', 'nodeSelector');
+      return metadata.name === 'spare-runner' || selector !== undefined ? [selector] : [];
+    });
+  const any = { workload: 'browser' };
+  expect(selectors()).toEqual([any, any]);
+  expect(selectors('arm64')).toEqual([
+    { ...any, 'kubernetes.io/arch': 'arm64' },
+    { ...any, 'kubernetes.io/arch': 'arm64' },
+  ]);
+});
+
 test.each([
   ['dev', 7],
   ['prod', 120],

@@ -93,7 +93,12 @@ export const anyEnvironment: fc.Arbitrary<Environment> = fc
     console: maybe(consoleOf),
     replicas: fc.record({ controller: count(1, 9), egress: count(1, 9) }),
     runner: fc.record({
-      ...{ browser: resources, uploader: resources, runtimeClassName: maybe(name) },
+      ...{
+        browser: resources,
+        uploader: resources,
+        architecture: maybe(fc.constantFrom('amd64' as const, 'arm64' as const)),
+        runtimeClassName: maybe(name),
+      },
       keepPages: maybe(fc.constantFrom('none' as const, 'calls' as const)),
       keepFiles: maybe(fc.constantFrom('none' as const, 'all' as const)),
       ...{ insecureLoginOrigins: maybe(few(url, 1)), mcpOrigins: maybe(few(url, 1)) },
