@@ -97,7 +97,7 @@ export function estimateCost(
       reached: perSessionHour(sumOf(lines, 'browser nodes')) <= aimed,
     },
     limits: [
-      ...(leased > deployment.capacity ? [`capacity: ${deployment.capacity}, needed ${leased}`] : []),
+      ...(leased > deployment.capacity ? [`capacity: ${deployment.capacity}, needed ${Math.ceil(leased)}`] : []),
       ...(nodes > deployment.browserNodes.max
         ? [`browserNodes.max: ${deployment.browserNodes.max}, needed ${nodes}`]
         : []),

@@ -95,6 +95,10 @@ it('sessions that are hibernated for two thirds of their hours cost a third of t
   });
   expect(parts['browser nodes']).toBeCloseTo((20 * 1.3968) / 5_000);
   expect(aim).toMatchObject({ usd_session_hour: 0.006, reached: true });
+  const few = estimateCost(prod, { sessions: 500, fill: 0.7, hibernated: 2 / 3 });
+  expect(few).toMatchObject({ browser_nodes: 2, aim: { reached: true }, limits: [] });
+  const many = estimateCost(prod, { sessions: 2_000, fill: 0.7, hibernated: 2 / 3 });
+  expect(many.limits).toEqual(['capacity: 520, needed 667']);
 });
 
 it('the standard shape on the nodes of prod: a quarter as many runners, for four times the price', () => {
