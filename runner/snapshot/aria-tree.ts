@@ -53,7 +53,7 @@ const script = (name: string) => pageScript(new URL(`./${name}.page.js`, import.
 const SIGHT = `(found, given) => {
   const texts = (${script('texts')})();
   try {
-    return (${script('sight')})(found, given, { ...texts, guessOf: (${script('guess-name')})(texts.normal) });
+    return (${script('sight')})(found, given, { ...texts, ...(${script('guess-name')})(texts.normal) });
   } catch {
     return (${script('plain-tree')})(found);
   }

@@ -1,6 +1,6 @@
 // Runs in Playwright's world of a document, with its injected script and the root of what is read: its tree of roles, names and states, and
 // beside it what that tree leaves out or glues together. Refs, and what they lead to, stay Playwright's.
-({ injected, elements }, { key, attributes }, { normal, isApart, strings, guessOf }) => {
+({ injected, elements }, { key, attributes }, { normal, isApart, strings, guessOf, iconOf }) => {
   const [root] = elements;
   const refPrefix = injected._frameSeq ? `f${injected._frameSeq}` : '';
   const options = { mode: 'ai', refPrefix };
@@ -89,6 +89,24 @@
     return element.matches(ROW) && list.matches(LISTS) && element.querySelector(NATIVE) === null;
   };
 
+  /** Things by which others are moved or made larger. */
+  const HANDLE = /-resize$|^(?:grab|move)$/;
+  const isHandle = ({ cursor }, parentStyle) => HANDLE.test(cursor) && parentStyle?.cursor !== cursor;
+
+  const SHAPES = 'rect, circle, ellipse, polygon';
+  const DRAWN_MAX = 40;
+  const drawings = new WeakMap();
+  /** Whether shapes of a drawing listen: the others are what those are dragged onto. */
+  const isDrawnToActOn = drawing => {
+    if (!drawings.has(drawing)) {
+      const shapes = [...drawing.querySelectorAll(SHAPES)];
+      drawings.set(drawing, shapes.length <= DRAWN_MAX && shapes.some(each => listens.has(each)));
+    }
+    return drawings.get(drawing);
+  };
+  const isShape = element =>
+    element.ownerSVGElement != null && element.matches(SHAPES) && isDrawnToActOn(element.ownerSVGElement);
+
   const reactsByItself = (element, style, parentStyle) =>
     isServed(element, parentStyle) ||
     element.hasAttribute('onclick') ||
@@ -97,7 +115,9 @@
     (element.hasAttribute('tabindex') && element.tabIndex >= 0) ||
     (listens.has(element) && element.getElementsByTagName('*').length <= LISTENING_MAX) ||
     ((element.localName === 'video' || element.localName === 'audio') && element.controls) ||
-    (style.cursor === 'pointer' && parentStyle?.cursor !== 'pointer');
+    (style.cursor === 'pointer' && parentStyle?.cursor !== 'pointer') ||
+    isHandle(style, parentStyle) ||
+    isShape(element);
 
   const mayReact = element =>
     element !== root &&
@@ -235,7 +255,7 @@
       ...stateOf(element, known ?? {}),
       ...hidden,
     };
-    if (known?.name) own.name = known.name;
+    if (known?.name) own.name = normal(known.name) || undefined;
     if (known?.ref) own.ref = known.ref;
     if (known?.props.url !== undefined) own.url = known.props.url;
     if (known?.props.placeholder !== undefined) own.placeholder = known.props.placeholder;
@@ -284,6 +304,11 @@
       ? (text ?? name ?? '')
       : children.map(child => (typeof child === 'string' ? child : allText(child))).join(' ');
 
+  /** A cell or an item may say all with a picture. */
+  const PICTURED = /^(?:TD|TH|LI|DD|DT)$/;
+  const isPicture = ({ role, name, acts, children }) => role === 'img' && !name && !acts && children?.length === 0;
+  const showsPictures = ({ name, text, children }) => !name && text === undefined && children.every(isPicture);
+
   function finish(own, element, style, reacts) {
     const isControl = CONTROLS.has(own.role);
     own.children = strings(own.children);
@@ -320,7 +345,10 @@
     if (isControl) own.acts = true;
     own.holds = holds || own.acts === true;
     const isNameless = !own.name && own.text === undefined && !own.placeholder && own.children.length === 0;
-    if (own.acts && isNameless && own.role !== 'iframe') own.guess = guessOf(element) || undefined;
+    if (own.acts && isNameless && own.role !== 'iframe')
+      own.guess = (style.cursor.endsWith('-resize') ? style.cursor : guessOf(element)) || undefined;
+    else if (!own.acts && PICTURED.test(element.tagName) && element.firstElementChild && showsPictures(own))
+      Object.assign(own, { guess: iconOf(element) || undefined, children: [] });
     own.isField = undefined;
   }
 

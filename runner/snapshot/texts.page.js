@@ -1,10 +1,8 @@
 // Runs in a document: texts as a person reads them, and whether two of them stand apart on the screen.
 () => {
-  const normal = text =>
-    text
-      .replace(/[\u200b\u00ad]/g, '')
-      .replace(/\s+/g, ' ')
-      .trim();
+  /** Unseen characters, and those of private use: glyphs of icon fonts, which no reader has. */
+  const UNREAD = /[\u200b\u00ad\ue000-\uf8ff]/g;
+  const normal = text => text.replace(UNREAD, '').replace(/\s+/g, ' ').trim();
 
   const digit = /\d/;
   const rectAt = (node, offset) => {
