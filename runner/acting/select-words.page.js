@@ -1,31 +1,38 @@
-// Called with an element and words of its text: returns where a hand begins and ends to select them (points of the document's viewport), or, in
-// a field, selects them; null: it does not show them.
+// Called with an element and words of its text, or of the page's around it: returns where a hand begins and ends to select them (points of the
+// document's viewport), or, in a field, selects them; null: neither shows them. A text between controls has no ref by which it could be named.
 (element, words) => {
   const fold = text => text.replace(/\s+/g, ' ').toLowerCase();
   const wanted = fold(words).trim();
   if (wanted === '') return null;
   if (typeof element.value === 'string' && element.setSelectionRange) {
     const at = element.value.toLowerCase().indexOf(words.toLowerCase());
-    if (at < 0) return null;
-    element.focus();
-    element.setSelectionRange(at, at + words.length);
-    return { isField: true };
-  }
-  const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
-  /** Each character as it is compared, with its place. */
-  const places = [];
-  let text = '';
-  for (let node = walker.nextNode(); node; node = walker.nextNode())
-    for (let n = 0; n < node.data.length; n += 1) {
-      const character = fold(node.data[n]);
-      if (character === ' ' && (text === '' || text.endsWith(' '))) continue;
-      text += character[0];
-      places.push({ node, n });
+    if (at >= 0) {
+      element.focus();
+      element.setSelectionRange(at, at + words.length);
+      return { isField: true };
     }
-  const at = text.indexOf(wanted);
-  if (at < 0) return null;
+  }
+  /** The places of the first and the last character in an element that shows the words. */
+  const placesIn = root => {
+    const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+    const places = [];
+    let text = '';
+    for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+      if (!node.parentElement?.checkVisibility({ visibilityProperty: true })) continue;
+      for (let n = 0; n < node.data.length; n += 1) {
+        const character = fold(node.data[n]);
+        if (character === ' ' && (text === '' || text.endsWith(' '))) continue;
+        text += character[0];
+        places.push({ node, n });
+      }
+    }
+    const at = text.indexOf(wanted);
+    return at < 0 ? undefined : [places[at], places[at + wanted.length - 1]];
+  };
+  const found = placesIn(element) ?? placesIn(element.ownerDocument.body);
+  if (found === undefined) return null;
+  const [first, last] = found;
   const range = document.createRange();
-  const [first, last] = [places[at], places[at + wanted.length - 1]];
   range.setStart(first.node, first.n);
   range.setEnd(last.node, last.n + 1);
   first.node.parentElement.scrollIntoViewIfNeeded();

@@ -15,7 +15,7 @@ const found = z.discriminatedUnion('isField', [
   z.object({ isField: z.literal(false), from: point, to: point }),
 ]);
 
-/** Selects words of an element's text with the mouse, in a field without it; resolves with the selection, undefined: it does not show them. */
+/** Selects words of an element, or of its page, with the mouse, in a field without it; resolves with the selection, undefined: neither shows them. */
 export async function selectWords(
   page: Page,
   element: Locator,

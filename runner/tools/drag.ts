@@ -68,8 +68,8 @@ async function select(page: Page, element: Locator, words: string): Promise<Call
   return selected === undefined
     ? refusalResult({
         code: 'element_not_found',
-        why: `The element does not show the words ${JSON.stringify(words)}.`,
-        instead: 'Give the words as the snapshot has them, and the ref of what shows them.',
+        why: `The page does not show the words ${JSON.stringify(words)}.`,
+        instead: 'Give the words as the snapshot has them, and the ref of what shows them or is near them.',
       })
     : textResult(`Selected: ${JSON.stringify(selected)}`);
 }
