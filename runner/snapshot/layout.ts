@@ -9,21 +9,23 @@ import { proseOf } from './prose.ts';
 interface Caps {
   /** Rows of a list or a table. */
   readonly rows: number;
+  /** Those with nothing in them that can be acted on. */
+  readonly idle: number;
   /** Rows that would take several times the tokens there are: an agent searches them. */
   readonly searched: number;
   /** Ways to go on: links within a navigation, and buttons anywhere. */
   readonly ways: number;
 }
-const ALL: Caps = { rows: Infinity, searched: Infinity, ways: Infinity };
+const ALL: Caps = { rows: Infinity, idle: Infinity, searched: Infinity, ways: Infinity };
 const CAP_MAX = 1_000;
 const SEARCHED = 12;
 /** Caps beside which ends of texts are left out; fewer rows do not say what the others are like. */
 const SKIMMED: readonly Caps[] = [
-  { rows: SEARCHED, searched: SEARCHED, ways: Infinity },
-  { rows: 3, searched: 3, ways: Infinity },
-  { rows: 3, searched: 3, ways: SEARCHED },
+  { rows: SEARCHED, idle: SEARCHED, searched: SEARCHED, ways: Infinity },
+  { rows: 3, idle: 3, searched: 3, ways: Infinity },
+  { rows: 3, idle: 3, searched: 3, ways: SEARCHED },
 ];
-const LEAST: Caps = { rows: 3, searched: 3, ways: 3 };
+const LEAST: Caps = { rows: 3, idle: 3, searched: 3, ways: 3 };
 /** How many times the tokens there are. */
 const SEARCHED_SHARE = 2;
 /** A line for the rest costs more than these. */
@@ -62,17 +64,18 @@ export function layout(outline: readonly Outline[], options: LayoutOptions): str
   if (all) return cutLines(whole, tokensMax, isNumbered);
   const isSearched = tokensMax > TOKENS_DEFAULT ? undefined : isLonger(SEARCHED_SHARE * tokensMax);
   const write = (caps: Caps, stopsAt?: number) => writeLines(outline, { caps, depth, isNumbered, isSearched, stopsAt });
-  // Rows are left out first, of the longest runs of them, then texts, then ways to go on.
-  const cap = findLargest(CAP_MAX, rows => tokensIn(write(capsOf(rows), tokensMax), tokensMax) <= tokensMax);
-  if (cap >= SEARCHED) return joinLines(write(capsOf(cap)));
+  // Rows are left out first, of the longest runs of them, those without controls before others; then texts, then ways to go on.
+  for (const rows of [Infinity, undefined]) {
+    const capsOf = (cap: number): Caps => ({ rows: rows ?? cap, idle: cap, searched: SEARCHED, ways: Infinity });
+    const fits = (cap: number): boolean => tokensIn(write(capsOf(cap), tokensMax), tokensMax) <= tokensMax;
+    if (fits(SEARCHED)) return joinLines(write(capsOf(findLargest(CAP_MAX, fits))));
+  }
   for (const caps of SKIMMED) {
     const text = skimLines(write(caps), tokensMax, isNumbered);
     if (text !== undefined) return text;
   }
   return cutLines(write(LEAST), tokensMax, isNumbered);
 }
-
-const capsOf = (rows: number): Caps => ({ rows, searched: SEARCHED, ways: Infinity });
 
 /** Whether a run of like elements takes more tokens than these. */
 function isLonger(tokensMax: number): (run: readonly Outline[]) => boolean {
@@ -161,8 +164,19 @@ function writeLines(outline: readonly Outline[], writing: Writing): Line[] {
 
 /** How many rows of a run are shown. */
 function rowsOf(run: readonly Outline[], { caps, isSearched }: Writing): number {
-  const cap = run.length > caps.searched && isSearched?.(run) === true ? caps.searched : caps.rows;
+  const most = run.some(acts) ? caps.rows : caps.idle;
+  const cap = run.length > caps.searched && isSearched?.(run) === true ? Math.min(caps.searched, most) : most;
   return run[0]?.role === 'line' ? LINES_PER_ROW * cap : cap;
+}
+
+const acting = new WeakMap<Outline, boolean>();
+/** Whether anything in it can be acted on. */
+function acts(each: Outline): boolean {
+  const known = acting.get(each);
+  if (known !== undefined) return known;
+  const found = each.line.includes(' [ref=') || each.children.some(acts);
+  acting.set(each, found);
+  return found;
 }
 
 /** How many lines an element takes. */
@@ -211,7 +225,7 @@ function inOneLine(each: Outline): Outline {
 const said = (line: string): string =>
   line.replace(SAYING, (_all, marks: string, text = '') => (text === '' ? marks.trim() : `${text}${marks}`));
 
-const SAYING = /^(?:text|cell|gridcell|columnheader|rowheader|option)((?: \[[^\]]*\])*)(?:: (.*))?$/s;
+const SAYING = /^(?:text|cell|gridcell|columnheader|rowheader|option)((?: ~\S+)?(?: \[[^\]]*\])*)(?:: (.*))?$/s;
 
 function rowLine({ line, children }: Outline): string {
   const flat = (each: Outline): string[] => {

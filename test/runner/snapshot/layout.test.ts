@@ -35,6 +35,20 @@ test('rows are left out before links of a navigation', () => {
   expect(layout(outlineOf(page), { tokensMax: 600 })).toMatch(/Topic 20.*more of row/s);
 });
 
+test('rows that hold nothing to act on are left out before those that do', () => {
+  const links = numbered(40, n => ({
+    role: 'listitem',
+    children: [{ role: 'link', name: `Topic ${n}`, ref: `e${n}` }],
+  }));
+  const page: AriaNode[] = [
+    { role: 'table', children: numbered(300, row) },
+    { role: 'list', children: links },
+  ];
+  const text = layout(outlineOf(page), { tokensMax: 800 });
+  expect(text).toMatch(/more of row.*Topic 40/s);
+  expect(text).not.toContain('more of listitem');
+});
+
 test('a larger budget shows more rows', () => {
   const page = outlineOf(numbered(3_000, row));
   const shown = (tokensMax: number) => layout(page, { tokensMax }).split('\n').length;
