@@ -82,6 +82,11 @@ export const slide = async (task: Task, index: number, wanted: number): Promise<
 };
 
 export const pickDate: Solver = async (task, month = '', day = '') => {
+  await pickDay(task, fields(task)[0], month, day);
+  await task.submit();
+};
+
+const pickDay = async (task: Task, field: Part | undefined, month: string, day: string): Promise<void> => {
   const NAMES = [
     'January',
     'February',
@@ -96,20 +101,17 @@ export const pickDate: Solver = async (task, month = '', day = '') => {
     'November',
     'December',
   ];
-  await task.click(task.all(FIELD)[0]);
+  await task.click(field);
   for (let turns = 0; turns < 12 && !new RegExp(`${NAMES[Number(month) - 1]}`).test(task.text); turns += 1)
     await task.click(task.all(/link|button|generic/, /^prev/i)[0]);
   await task.click(task.all(/link/, String(Number(day)))[0]);
-  await task.submit();
 };
 
 export const complete: Solver = async (task, start = '', end = '') => {
   const field = fields(task)[0];
   await task.act(field, 'browser_type', { text: start, slowly: true });
-  await task.call('browser_wait_for', { time: 0.7 });
-  await task.look();
-  const isWanted = ({ name }: Part) => name.startsWith(start) && name.endsWith(end);
-  await task.click(task.all(/listitem|option|menuitem|generic/).find(isWanted));
+  const wanted = new RegExp(`^${start}.*${end} *$`);
+  await task.click(await task.lookFor(/listitem|option|menuitem|generic/, wanted));
   await task.submit();
 };
 
@@ -134,16 +136,64 @@ export const guess: Solver = async task => {
   }
 };
 
+const IN_MENU = /menu|share|block|mute|copy|embed|report/i;
+
+/** Clicks what is named so in posts of the one who is named, which may be in a menu of the post. */
 export const like: Solver = async (task, what = '', who = '', count = '99') => {
-  const groups = task
+  const posts = task
     .lines()
     .flatMap((line, at) => (line.includes(who) && at > 0 ? [at] : []))
     .slice(0, Number(count));
-  for (const at of groups) {
-    const part = task
-      .parts()
-      .find(({ line, name }) => line > at && name.toLowerCase().includes(what.toLowerCase().replace(/ .*/, '')));
-    if (part === undefined && /menu|share|block|mute|copy|embed/i.test(what)) throw new Error(`${what} is not shown`);
-    await task.click(part);
+  const [first = ''] = what.toLowerCase().split(' ');
+  for (const at of posts) {
+    const below = task.parts().filter(({ line }) => line > at);
+    if (IN_MENU.test(what)) {
+      await task.click(below.find(({ name }) => /more/.test(name)));
+      await task.click(await task.lookFor(ANY, new RegExp(`^${what}\\b`)));
+    } else await task.click(below.find(({ name }) => name.toLowerCase().includes(first)));
   }
+};
+
+/** Mails are answered, sent on, marked or removed, in whatever words the goal says so. */
+export const treatMail: Solver = async task => {
+  const { goal } = task;
+  const text = /"(.+)"/.exec(goal)?.[1];
+  const bare = goal.replace(/".*"/, '');
+  const names = [...bare.matchAll(/(?<=\W)[A-Z][a-z]+/g)].map(([name]) => name);
+  const to = /\bto ([A-Z][a-z]+)(?!'s)/.exec(bare)?.[1] ?? '';
+  const who = /([A-Z][a-z]+)'s/.exec(bare)?.[1] ?? /\b(?:by|from|of) ([A-Z][a-z]+)/.exec(bare)?.[1] ?? names[0] ?? '';
+  if (text !== undefined) return reply(task, who, text.replace(/"$/, ''));
+  if (/delete|trash|remove|rid/i.test(bare))
+    return task.click((await mail(task, who)).find(({ name }) => name === 'trash'));
+  if (/star|important/i.test(bare)) return task.click((await mail(task, who)).find(({ name }) => name === 'star'));
+  return forward(task, who, to === who ? (names.find(name => name !== who) ?? '') : to);
+};
+
+/** Numbers of a list in order: the lowest of those below a place is dropped before it. */
+export const sort: Solver = async task => {
+  const count = task.all(/listitem/).length;
+  for (let place = 0; place < count - 1; place += 1) {
+    const items = task.all(/listitem/);
+    const [lowest] = items.slice(place).sort((a, b) => Number(a.name) - Number(b.name));
+    if (lowest !== items[place]) await task.drag(lowest, items[place], { place: 'before' });
+  }
+  await task.submit();
+};
+
+/** The date is picked, airports are chosen from lists, and the best flight is booked. */
+export const bookFlight: Solver = async (task, how = '', from = '', to = '', month = '', day = '') => {
+  for (const [n, place] of [from, to].entries()) {
+    await task.act(fields(task)[n], 'browser_type', { text: place, slowly: true });
+    await task.click(await task.lookFor(/listitem|option|menuitem|generic/, new RegExp(place)));
+  }
+  await pickDay(task, fields(task)[2], month, day);
+  await task.submit(/search/i);
+  const lines = task.lines();
+  const flights = task.all(/button/, /book flight/i).map(part => {
+    const [, hours, minutes] =
+      /(\d+)h (\d+)m/.exec(lines.slice(0, part.line).findLast(line => /\d+h \d+m/.test(line)) ?? '') ?? [];
+    const price = Number(/\$(\d+)/.exec(part.name)?.[1]);
+    return { part, score: /short/.test(how) ? Number(hours) * 60 + Number(minutes) : price };
+  });
+  await task.click(flights.sort((a, b) => a.score - b.score)[0]?.part);
 };

@@ -33,8 +33,7 @@ export const CLICK_SOLVERS: readonly (readonly [RegExp, Solver])[] = [
       for (const item of task.all(/menuitem/)) {
         if (wanted() !== undefined) break;
         await task.act(item, 'browser_hover');
-        await task.call('browser_wait_for', { time: 0.5 });
-        await task.look();
+        await task.lookFor(/menuitem/, name || new RegExp(icon, 'i'));
       }
       await task.click(wanted());
     },
@@ -43,10 +42,7 @@ export const CLICK_SOLVERS: readonly (readonly [RegExp, Solver])[] = [
     /^Select (\S+>.+)$/,
     async (task, path = '') => {
       for (const name of path.replace(/\.$/, '').split('>')) {
-        const item = task.all(/menuitem/, name)[0];
-        await task.act(item, 'browser_hover');
-        await task.call('browser_wait_for', { time: 0.5 });
-        await task.look();
+        await task.act(await task.lookFor(/menuitem/, name), 'browser_hover');
       }
       await task.click(task.all(/menuitem/, path.replace(/\.$/, '').split('>').at(-1))[0]);
     },
@@ -65,8 +61,11 @@ export const CLICK_SOLVERS: readonly (readonly [RegExp, Solver])[] = [
   [
     /^Expand the pie menu.*labeled "(.+)"/,
     async (task, name) => {
-      await task.click(task.all(/generic/)[0]);
-      await task.click(task.all(/generic/, name)[0]);
+      await task.click(task.all(/generic/).at(-1));
+      // It takes no click while it unfolds.
+      await task.act(task.all(/generic/, name)[0], 'browser_hover');
+      for (let turns = 0; turns < 3 && task.all(/generic/, name).length > 0; turns += 1)
+        await task.click(task.all(/generic/, name)[0]);
     },
   ],
   [
@@ -155,28 +154,39 @@ export const CLICK_SOLVERS: readonly (readonly [RegExp, Solver])[] = [
   ],
   [
     /^Click on (?:the|a) (.+) colored box|^Click on the$/,
-    async task => {
-      const [wanted, ...boxes] = task.all(/generic/);
-      await task.click(boxes.find(({ name }) => name === wanted?.name));
+    async (task, color = '') => {
+      const [first, ...others] = task.all(/generic/);
+      const boxes = first === undefined || color === '' ? others : [first, ...others];
+      await task.click(boxes.find(({ name }) => name === (color || first?.name)));
     },
   ],
   [
     /^Click on a (.+)$/,
-    (task, what = '') =>
-      task.click(
-        task.parts().find(({ name, text }) =>
-          what
-            .toLowerCase()
-            .split(' ')
-            .every(word => `${name} ${text}`.toLowerCase().includes(word)),
-        ),
-      ),
+    (task, what = '') => {
+      const words = what.toLowerCase().split(' ');
+      const KINDS: Record<string, RegExp> = { letter: /^[a-z]$/, digit: /^\d$/, number: /^\d$/, item: /./ };
+      return task.click(
+        task
+          .parts()
+          .find(({ name }) =>
+            words.every(word => KINDS[word]?.test(name.toLowerCase()) ?? name.toLowerCase().includes(word)),
+          ),
+      );
+    },
   ],
   [
     /^Click on the numbers in ascending order/,
     async task => {
-      const order = task.all(/generic/).sort((a, b) => Number(a.name) - Number(b.name));
-      for (const { ref } of order) await task.call('browser_click', { target: ref });
+      // All but the first lose their numbers, and keep their order.
+      for (let turns = task.all(/generic/).length; turns > 0; turns -= 1) await task.click(task.all(/generic/)[0]);
+    },
+  ],
+  [
+    /^Click the button that best describes the figure/,
+    task => {
+      const [{ name = '' } = {}] = task.all(/generic/);
+      const kind = /^\d$/.test(name) ? 'Number' : /^\w$/.test(name) ? 'Letter' : name.replace(/.*-/, '');
+      return task.click(task.all(/button/, kind)[0]);
     },
   ],
   [

@@ -1,10 +1,23 @@
-import { fields, forward, guess, like, listOf, mail, reply, type Solver } from './moves.ts';
+import {
+  bookFlight,
+  FIELD,
+  fields,
+  forward,
+  guess,
+  like,
+  listOf,
+  mail,
+  reply,
+  type Solver,
+  sort,
+  treatMail,
+} from './moves.ts';
 
 /** Goals in small sites: mails, posts, shops, editors. */
 export const SITE_SOLVERS: readonly (readonly [RegExp, Solver])[] = [
   [/^Guess the number/, guess],
   [
-    /^Generate a (?:number (greater|less) than (\d+)|(odd|even) number)/,
+    /^Generate an? (?:number (greater|less) than (\d+)|(odd|even) number)/,
     async (task, how, bound, kind) => {
       for (let turns = 0; turns < 20; turns += 1) {
         await task.click(task.all(/button/, 'Generate')[0]);
@@ -32,7 +45,7 @@ export const SITE_SOLVERS: readonly (readonly [RegExp, Solver])[] = [
     },
   ],
   [
-    /^Buy the ticket with the (shortest duration|cheapest price)/,
+    /^Buy the ticket with the (.+)\./,
     async (task, how = '') => {
       const lines = task.lines();
       const scored = task.all(/button/, /Book/).map(part => {
@@ -40,10 +53,11 @@ export const SITE_SOLVERS: readonly (readonly [RegExp, Solver])[] = [
           /(\d+)h (\d+)m/.exec(lines.slice(0, part.line).findLast(line => /\d+h \d+m/.test(line)) ?? '') ?? [];
         return {
           part,
-          score: /short/.test(how) ? Number(hours) * 60 + Number(minutes) : Number(/\d+/.exec(part.name)?.[0]),
+          score: /duration/.test(how) ? Number(hours) * 60 + Number(minutes) : Number(/\d+/.exec(part.name)?.[0]),
         };
       });
-      await task.click(scored.sort((a, b) => a.score - b.score)[0]?.part);
+      scored.sort((a, b) => a.score - b.score);
+      await task.click(scored.at(/longest|expensive/.test(how) ? -1 : 0)?.part);
     },
   ],
   [/^Click the cancel button/, task => task.click(task.all(/button/, 'Cancel')[0])],
@@ -51,12 +65,14 @@ export const SITE_SOLVERS: readonly (readonly [RegExp, Solver])[] = [
     /^Search for (\w+) movies directed by (\w+) from year (\d+)/,
     async (task, genre = '', director = '', year = '') => {
       const lines = task.lines();
+      const isLabelled = (at: number) => /text: (?!Search for)/.test(lines[at] ?? '');
+      const side = isLabelled((fields(task)[0]?.line ?? 0) - 1) ? -1 : 1;
       for (const field of fields(task)) {
-        const label =
-          `${lines[field.line]?.includes('row:') ? lines[field.line] : lines[field.line - 1]} ${field.name}`.toLowerCase();
-        await task.type(field, /genre/.test(label) ? genre : /year/.test(label) ? year : director);
+        const own = lines[field.line]?.includes('row:') === true;
+        const label = `${lines[field.line + (own ? 0 : side)]} ${field.name}`.toLowerCase();
+        await task.type(field, /genre/.test(label) ? genre : /year|date/.test(label) ? year : director);
       }
-      await task.submit();
+      await task.submit(/^(?:Search|Submit|Go)/i);
     },
   ],
   [
@@ -91,6 +107,16 @@ export const SITE_SOLVERS: readonly (readonly [RegExp, Solver])[] = [
     },
   ],
   [
+    /^Order (\d+) items that are (\S+)/,
+    async (task, count, kind = '') => {
+      const lines = task.lines();
+      const fitting = lines.flatMap((line, at) => (new RegExp(`img "${kind}"`).test(line) ? [at] : []));
+      for (const at of fitting.slice(0, Number(count)))
+        await task.click(task.parts().find(({ line, name }) => line > at && name === '+'));
+      await task.submit(/order/i);
+    },
+  ],
+  [
     /^Click on the grid coordinate \((-?\d+),(-?\d+)\)/,
     (task, x, y) => task.click(task.all(/generic/, /point|circle/)[(2 - Number(y)) * 5 + Number(x) + 2]),
   ],
@@ -106,6 +132,7 @@ export const SITE_SOLVERS: readonly (readonly [RegExp, Solver])[] = [
   [/by (\w+) and forward that email to (\w+)/, forward],
   [/^Find the email by (\w+) and send it on to (\w+)/, forward],
   [/^Send to (\w+) the email you got from (\w+)/, (task, to = '', who = '') => forward(task, who, to)],
+  [/^(?!For the user|Click).*\b(?:e-?mail|message|mail|forward|send|repl|respon)/i, treatMail],
   [/^For the user (@\w+), click on the "(.+)" button/, (task, who = '', what = '') => like(task, what, who, '1')],
   [
     /^Click the "(.+)" button on all posts by (@\w+)/,
@@ -141,19 +168,21 @@ export const SITE_SOLVERS: readonly (readonly [RegExp, Solver])[] = [
     /^Buy (\w+) stock when the price is less than \$([\d.]+)/,
     async (task, _name, bound) => {
       for (let turns = 0; turns < 60; turns += 1) {
-        if (Number(/\$([\d.]+)/.exec(task.text.slice(task.text.indexOf('Price')))?.[1]) < Number(bound)) break;
+        if (Number(/Stock price: \$([\d.]+)/.exec(task.text)?.[1]) < Number(bound)) break;
         await task.look();
       }
       await task.click(task.all(/button/, /buy/i)[0]);
     },
   ],
   [
-    /^Using the text editor, give the text (.+), the (?:style|color) (\w+)/,
-    async (task, text = '', style = '') => {
-      const editor = fields(task).find(({ name, text: said }) => /editor/.test(name) || said.includes(text));
-      await task.call('browser_drag', { startTarget: editor?.ref, endTarget: editor?.ref, words: text });
-      await task.look();
-      await task.click(task.all(/button/, new RegExp(style, 'i'))[0]);
+    /^Using the text editor, (?:give|make) (?:(everything)|the text (.+?)) the (style|color) (\w+)/,
+    async (task, _all, some = '', kind = '', style = '') => {
+      const editor = task.all(FIELD, /editor/)[0];
+      await task.drag(editor, editor, { words: some || editor?.text });
+      if (kind === 'color') {
+        await task.click(task.all(/generic|button/, /picker-label/)[0]);
+        await task.click(await task.lookFor(/generic|button/, new RegExp(style)));
+      } else await task.click(task.all(/button/, new RegExp(style, 'i'))[0]);
       await task.submit();
     },
   ],
@@ -165,7 +194,8 @@ export const SITE_SOLVERS: readonly (readonly [RegExp, Solver])[] = [
         .flatMap(line => /^ *- (?:paragraph|text): (.{20,})$/.exec(line)?.[1] ?? [])
         .slice(1);
       const words = paragraphs[Number(which || 1) - 1] ?? '';
-      await task.call('browser_drag', { startTarget: 'body', endTarget: 'body', words });
+      const near = task.all(/button/)[0];
+      await task.drag(near, near, { words });
       await task.submit();
     },
   ],
@@ -175,7 +205,52 @@ export const SITE_SOLVERS: readonly (readonly [RegExp, Solver])[] = [
       const items = task.all(/listitem/);
       const from = items.findIndex(part => part.name === name);
       const to = from + (way === 'up' ? -1 : 1) * (['one', 'two', 'three', 'four'].indexOf(count) + 1);
-      await task.call('browser_drag', { startTarget: items[from]?.ref, endTarget: items[to]?.ref });
+      await task.drag(items[from], items[to], { place: way === 'up' ? 'before' : 'after' });
     },
   ],
+  [
+    /^Drag (\w+) (?:to the (?:(top|center|bottom) ?)?(left|center|right)?|(up|down|left|right) by one)\.$/,
+    async (task, name = '', row = '', column = '', way = '') => {
+      const items = task.all(/listitem/);
+      const from = items.findIndex(part => part.name === name);
+      const STEPS: Record<string, number> = { up: -3, down: 3, left: -1, right: 1 };
+      const across = ['left', 'center', 'right'].indexOf(column || 'center');
+      const to = way === '' ? ['top', 'center', 'bottom'].indexOf(row) * 3 + across : from + (STEPS[way] ?? 0);
+      await task.drag(items[from], items[to]);
+    },
+  ],
+  [/^Sort the numbers in increasing order/, sort],
+  [
+    /^Drag the smaller box/,
+    async task => {
+      await task.drag(task.all(/generic/, 's')[0], task.all(/generic/, 'L')[0]);
+      await task.submit();
+    },
+  ],
+  [
+    /^Drag all (\w+?)s?(?: shapes)? into the (black|left) box(, and everything else)?/,
+    async (task, what = '', _box = '', others = '') => {
+      const shapes = task.all(/generic/);
+      const boxes = shapes.splice(others === '' ? -1 : -2);
+      for (const shape of shapes) {
+        const isWanted = shape.name.split('-').includes(what);
+        if (isWanted || others !== '') await task.drag(shape, boxes[isWanted ? 0 : 1]);
+      }
+      await task.submit();
+    },
+  ],
+  [
+    /^Resize the textarea so that the (height|width) is (larger|smaller)/,
+    async (task, side, way) => {
+      const handle = task.all(/generic/, side === 'height' ? /^s-resize/ : /^e-resize/)[0];
+      const field = fields(task)[0];
+      const button = task.all(/button/)[0];
+      await task.drag(handle, way === 'smaller' ? field : button, { place: 'after' });
+      // The field may cover the button now.
+      await task.click(field);
+      await task.press('Tab');
+      await task.press('Enter');
+    },
+  ],
+  [/^Book the (\w+) one-way flight from: (.+) to: (.+) on (\d+)\/(\d+)/, bookFlight],
 ];

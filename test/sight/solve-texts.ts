@@ -9,11 +9,14 @@ export const TEXT_SOLVERS: readonly (readonly [RegExp, Solver])[] = [
   [
     /^Enter the username "(.+)" and the password "(.+)" into/,
     async (task, user = '', password = '') => {
-      await task.type(fields(task)[0], user);
-      await task.type(fields(task)[1], password);
-      const cancel = task.all(/button/, /cancel/i)[0];
-      if (cancel !== undefined) await task.click(cancel);
-      await task.submit(/^(?:Login)/);
+      for (const [n, text] of [user, password].entries()) {
+        await task.type(fields(task)[n], text);
+        const cancel = task.all(/button/, /cancel/i)[0];
+        if (cancel === undefined) continue;
+        await task.click(cancel);
+        await task.type(fields(task)[n], text);
+      }
+      await task.submit(/^(?:Login|OK)/);
     },
   ],
   [
@@ -88,18 +91,46 @@ export const TEXT_SOLVERS: readonly (readonly [RegExp, Solver])[] = [
     },
   ],
   [
-    /^Scroll the textarea to the bottom/,
-    async task => {
+    /^Scroll the textarea to the (top|bottom)/,
+    async (task, end) => {
       await task.click(fields(task)[0]);
-      await task.press('Control+End');
+      await task.press(end === 'top' ? 'Control+Home' : 'Control+End');
       await task.submit();
+    },
+  ],
+  [
+    /^Scroll to the bottom of the textarea, enter the name "(.+)" then press "(.+)"/,
+    async (task, name = '', button) => {
+      await task.act(fields(task)[0], 'browser_hover');
+      await task.call('browser_mouse_wheel', { deltaX: 0, deltaY: 20_000 });
+      await task.lookFor(/textbox/, /Name/);
+      await task.type(task.all(/textbox/, /Name/)[0], name);
+      await task.click(task.all(/button/, button)[0]);
+    },
+  ],
+  [
+    /^Use the terminal below to delete a file (?:ending with the extension (\S+)|that has no)/,
+    async (task, extension = '') => {
+      const run = async (command: string) => {
+        await task.act(task.all(/textbox/, /terminal/)[0], 'browser_type', { text: command, slowly: true });
+        await task.press('Enter');
+      };
+      await run('ls');
+      const files =
+        task.text
+          .slice(task.text.indexOf('user$ ls'))
+          .match(/(?<=text: ).*/g)
+          ?.flatMap(line => line.split(/\s+/)) ?? [];
+      const file = files.find(each => (extension === '' ? /^[a-z]+$/.test(each) : each.endsWith(extension)));
+      await run(`rm ${file}`);
     },
   ],
   [
     /^Copy the text (?:in the textarea|from the (\d)\w+ text area)/,
     async (task, which = '') => {
-      const from = fields(task)[which === '' ? 0 : Number(which) - 1];
-      const to = fields(task).at(-1);
+      const all = fields(task);
+      const to = which === '' ? all.find(({ name }) => /answer/.test(name)) : all.at(-1);
+      const from = which === '' ? all.find(each => each !== to) : all[Number(which) - 1];
       await task.type(to, from?.name ?? '');
       await task.submit();
     },
@@ -127,6 +158,7 @@ export const TEXT_SOLVERS: readonly (readonly [RegExp, Solver])[] = [
     async task => {
       const said = task
         .lines()
+        .slice(0, fields(task)[0]?.line)
         .flatMap(line => /^ *- text: (\S)$/.exec(line)?.[1] ?? [])
         .join('');
       await task.type(fields(task)[0], said);

@@ -13,6 +13,7 @@ export interface Part {
   readonly line: number;
 }
 
+const LOOKS_MAX = 12;
 const PART = /(?:([a-z]+) )?("(?:[^"\\]|\\.)*"|~\S+)?((?: ?\[[^\]]*\])*) ?\[ref=(\w+)\](?:: ([^\n|]*))?/g;
 const unquoted = (text: string): string =>
   /^".*"$/.test(text) ? (JSON.parse(text) as string) : text.replace(/^~/, ''); // written as JSON
@@ -97,6 +98,18 @@ export class Task {
 
   async press(key: string, times = 1): Promise<void> {
     for (let n = 0; n < times; n += 1) await this.call('browser_press_key', { key });
+    await this.look();
+  }
+
+  /** Looks until there is such an element: menus and lists come a moment later. */
+  async lookFor(role: RegExp, name: RegExp | string): Promise<Part | undefined> {
+    for (let looks = 0; looks < LOOKS_MAX && this.all(role, name).length === 0; looks += 1) await this.look();
+    return this.all(role, name)[0];
+  }
+
+  async drag(from: Part | undefined, to: Part | undefined, args: Record<string, unknown> = {}): Promise<void> {
+    if (from === undefined || to === undefined) throw new Error('no such element in the snapshot');
+    await this.call('browser_drag', { startTarget: from.ref, endTarget: to.ref, ...args });
     await this.look();
   }
 
