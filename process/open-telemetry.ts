@@ -84,8 +84,13 @@ export function openTelemetry(
       context === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, context),
     );
     return {
-      ids: idsOf(span.spanContext(), sent?.spanId),
-      traceparent: writeTraceparent(span.spanContext()),
+      // few spans are asked for these
+      get ids() {
+        return idsOf(span.spanContext(), sent?.spanId);
+      },
+      get traceparent() {
+        return writeTraceparent(span.spanContext());
+      },
       set(more) {
         span.setAttributes(permittedAttributes(more));
         if (more['error.type'] !== undefined) span.setStatus({ code: SpanStatusCode.ERROR });

@@ -36,15 +36,15 @@ export type SpanAttributes = { readonly [Name in keyof typeof FORMS]?: string | 
  * The attributes whose values have their form. A span leaves the deployment, so there is no attribute for an address with its
  * query, a text, an argument, a message or a name that a user chose, and a value that is none of these is left out.
  */
-export const permittedAttributes = (attributes: Readonly<Record<string, unknown>>): SpanAttributes =>
-  Object.fromEntries(
-    Object.entries(attributes).filter(
-      ([name, value]) =>
-        (typeof value === 'string' || typeof value === 'number') &&
-        Object.hasOwn(FORMS, name) &&
-        FORMS[name as keyof typeof FORMS].test(String(value)), // a key of the forms
-    ),
-  );
+export function permittedAttributes(attributes: Readonly<Record<string, unknown>>): SpanAttributes {
+  const permitted: Record<string, string | number> = {};
+  for (const name of Object.keys(attributes)) {
+    const value = attributes[name];
+    if (typeof value !== 'string' && typeof value !== 'number') continue;
+    if (Object.hasOwn(FORMS, name) && FORMS[name as keyof typeof FORMS].test(String(value))) permitted[name] = value; // a key of the forms
+  }
+  return permitted;
+}
 
 export interface SpanOptions {
   /** `client` and `internal` spans are parts of a trace, and begin none: loops would make one for each of their steps. */

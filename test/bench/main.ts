@@ -1,4 +1,4 @@
-// `npm run bench [-- lease|egress|cluster|pictures|live|actions|navigation|profiles|scale|stack] [options]`: each writes its sections of `.omicron/bench.json`.
+// `npm run bench [-- lease|egress|cluster|pictures|live|actions|navigation|profiles|scale|stack|trust] [options]`: each writes its sections of `.omicron/bench.json`.
 const BENCHES = [
   'lease',
   'egress',
@@ -10,6 +10,7 @@ const BENCHES = [
   'profiles',
   'scale',
   'stack',
+  'trust',
 ];
 
 const given = process.argv[2];

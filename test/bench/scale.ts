@@ -1,5 +1,6 @@
 /**
- * Cost of single statements at size, and a full fleet: `npm run bench -- scale [--ended 100000] [--live 5000] [--only statements|overload|live]`. Real Postgres, one connection, the store's own code;
+ * Cost of single statements at size, and a full fleet: `npm run bench -- scale [--ended 100000] [--live 5000] [--only statements|overload|live]`;
+ * `--traced` measures what tracing costs alone, into section `trust`. Real Postgres, one connection, the store's own code;
  * nothing else runs. Writes section `scale` of `.omicron/bench.json`: medians in ms, CPU of the connection's process in ms an operation, the HOT share
  * and WAL of reports and heartbeats, and the growth of each table by 1,000 sessions.
  */
@@ -18,13 +19,16 @@ import { startPostgresServer } from '../postgres-server.ts';
 import { processStat } from '../process-stat.ts';
 import { machine, percentiles, readSection, writeSections } from './figures.ts';
 import { measureBurst, measureLive } from './live-sessions.ts';
+import { newDatabase } from './new-database.ts';
 import { measureHibernation, measureOverload } from './overload.ts';
+import { measureTraced } from './traced.ts';
 
 const { values } = parseArgs({
   options: {
     ended: { type: 'string', default: '100000' },
     live: { type: 'string', default: '5000' },
     only: { type: 'string' },
+    traced: { type: 'boolean', default: false },
   },
 });
 const ENDED = Number(values.ended);
@@ -151,14 +155,6 @@ async function growth(database: Database): Promise<Record<string, number>> {
   );
 }
 
-async function newDatabase(serverUrl: string, name: string): Promise<string> {
-  const client = new pg.Client(`${serverUrl}/postgres`);
-  await client.connect();
-  await client.query(`create database ${name}`);
-  await client.end();
-  return `${serverUrl}/${name}`;
-}
-
 /** A full fleet, on databases of their own. */
 async function fullFleet(serverUrl: string) {
   return {
@@ -215,14 +211,22 @@ async function statements(serverUrl: string) {
   return section;
 }
 
-const server = await startPostgresServer({ server: ['-c', 'autovacuum=off', '-c', 'synchronous_commit=off'] });
-try {
+/** All parts, or the one that was asked for. */
+async function measureParts(serverUrl: string) {
   const parts = { statements, overload: fullFleet, live: liveSessions };
   const section = {};
   for (const [name, measure] of Object.entries(parts))
-    if (values.only === undefined || values.only === name) Object.assign(section, await measure(server.url));
-  process.stdout.write(`${JSON.stringify(section, null, 2)}\n`);
-  writeSections({ scale: { ...readSection('scale'), ...section, machine: machine() } });
+    if (values.only === undefined || values.only === name) Object.assign(section, await measure(serverUrl));
+  return { scale: { ...readSection('scale'), ...section, machine: machine() } };
+}
+
+const server = await startPostgresServer({ server: ['-c', 'autovacuum=off', '-c', 'synchronous_commit=off'] });
+try {
+  const sections = values.traced
+    ? { trust: { ...readSection('trust'), ...(await measureTraced(server.url)), machine: machine() } }
+    : await measureParts(server.url);
+  process.stdout.write(`${JSON.stringify(sections, null, 2)}\n`);
+  writeSections(sections);
 } finally {
   await server.stop();
 }

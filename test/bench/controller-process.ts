@@ -1,0 +1,60 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { ENV } from '../../contract/names.ts';
+import { serviceKey, signServiceToken } from '../../contract/tokens.ts';
+import { httpCalls } from '../../http/call.ts';
+import { deployment } from '../controller/stack.ts';
+import { processStat } from '../process-stat.ts';
+import { STUB_VARIABLE } from './runner-stub.ts';
+
+export type ControllerProcess = Awaited<ReturnType<typeof controllerProcess>>;
+
+/** A controller in a process of its own, so that the CPU of nothing else is counted; it starts no runners. */
+export async function controllerProcess(
+  databaseUrl: string,
+  { runnersUrl, environment = {} }: { runnersUrl: string; environment?: Readonly<Record<string, string>> },
+) {
+  const shared = await deployment({
+    [ENV.databaseUrl]: databaseUrl,
+    OMICRON_CAPACITY: 6_000,
+    OMICRON_POOL_IDLE: 0,
+    OMICRON_USER_LIMIT: 10_000,
+    OMICRON_REAP_SECONDS: 10,
+    ...environment,
+  });
+  const settings = Object.fromEntries(Object.entries(shared.environment).map(([name, value]) => [name, String(value)]));
+  const child = fork(join(import.meta.dirname, 'controller.program.ts'), [], {
+    env: { PATH: process.env.PATH, [STUB_VARIABLE]: runnersUrl, ...settings },
+  });
+  const exited = once(child, 'exit');
+  const [{ url }] = (await Promise.race([
+    once(child, 'message'),
+    exited.then(() => Promise.reject(new Error('the controller did not start'))),
+  ])) as [{ url: string }]; // the program's first message
+  let lostSpans = 0;
+  child.on('message', ({ lost }: { lost: number }) => {
+    lostSpans += lost;
+  });
+  const exchange = httpCalls();
+  const key = serviceKey(settings[ENV.serviceSecret] ?? '');
+  return {
+    url,
+    /** Seconds of a core that it has taken. */
+    cpu: () => processStat(child.pid ?? 0)?.cpu ?? Number.NaN,
+    lostSpans: () => lostSpans,
+    /** Throws where the answer is no success. */
+    async call(method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown): Promise<string> {
+      const headers = { authorization: `Bearer ${await signServiceToken(key)}`, 'content-type': 'application/json' };
+      const content = body === undefined ? {} : { body: JSON.stringify(body) };
+      const answer = await exchange(`${url}${path}`, { method, headers, ...content }, AbortSignal.timeout(30_000));
+      if (answer.status !== 200) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
+      return answer.text;
+    },
+    async [Symbol.asyncDispose]() {
+      child.send('stop');
+      await exited;
+      await shared[Symbol.asyncDispose]();
+    },
+  };
+}

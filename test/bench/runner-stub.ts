@@ -1,0 +1,66 @@
+import { Agent, createServer, type IncomingMessage, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import type { Database } from '../../controller/ports/database.ts';
+
+/** Names the address of the stub to the controller. */
+export const STUB_VARIABLE = 'BENCH_RUNNERS';
+export const STUB_TEMPLATE = 'bench';
+
+/**
+ * Runners without browsers, as one server: each takes its assignment, redeems it at its controller below the trace of the assignment,
+ * and acknowledges every drain. Their addresses are `<url>/<runner id>`.
+ */
+export async function runnerStub(controllerOf: (runnerId: string) => string) {
+  const agent = new Agent({ keepAlive: true });
+  const redeem = async (runnerId: string, token: string, traceparent: string | undefined): Promise<number> => {
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+    const headers = { authorization: `Bearer ${token}`, ...(traceparent ? { traceparent } : {}) };
+    request(`${controllerOf(runnerId)}/internal/runner-secrets`, { method: 'POST', agent, headers }, resolve)
+      .on('error', reject)
+      .end();
+    const answer = await promise;
+    await text(answer);
+    return answer.statusCode ?? 0;
+  };
+  const server = createServer(async (incoming, response) => {
+    const [, runnerId = '', action] = (incoming.url ?? '').split('/');
+    const answer = (status: number, body: unknown) =>
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    const body = await text(incoming);
+    if (action === 'drain') return void answer(200, { acknowledged: true });
+    if (action !== 'assign') return void answer(404, {});
+    const { token } = JSON.parse(body);
+    const { session_id, epoch } = JSON.parse(Buffer.from(token.split('.')[1], 'base64url').toString());
+    const { traceparent } = incoming.headers;
+    const status = await redeem(runnerId, token, typeof traceparent === 'string' ? traceparent : undefined);
+    if (status === 200) answer(200, { runner_id: runnerId, boot_id: runnerId, session_id, epoch });
+    else answer(500, {});
+  });
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // it listens on TCP
+  return {
+    url,
+    async [Symbol.asyncDispose]() {
+      agent.destroy();
+      server.closeAllConnections();
+      await new Promise(done => server.close(done));
+    },
+  };
+}
+
+/** Warm runners of the stub, as many as are asked for; the pool does not end them. */
+export async function warmRunners(database: Pick<Database, 'query'>, stubUrl: string, count: number): Promise<void> {
+  await database.query(
+    `with made as (
+       insert into omicron.runners (id, provider, template, state, boot_id, endpoint, warm_at, created_at)
+       select id, 'local', $3, 'warm', id, $1 || '/' || id, clock_timestamp(), clock_timestamp() + interval '1 day'
+         from (select gen_random_uuid() id from generate_series(1, $2)) each returning id
+     )
+     update omicron.permits p set runner_id = made.id
+       from (select id, row_number() over () n from made) made
+       join (select slot, row_number() over (order by slot) n from omicron.permits where runner_id is null) free using (n)
+      where p.slot = free.slot`,
+    [stubUrl, count, STUB_TEMPLATE],
+  );
+}
