@@ -1,10 +1,20 @@
 import { Command } from 'commander';
 import { pythonOf } from '../local/test-tools.ts';
-import { bundleCommand, pushCommand, signCommand } from './oci/commands.ts';
+import { bundleCommand, dryRunCommand, pushCommand, signCommand } from './oci/commands.ts';
 import { publish } from './publish.ts';
 import { readVersion, setVersion } from './version.ts';
 
-const program = new Command('release').description('version, catalogue entries and packages');
+const program = new Command('release')
+  .description('version, catalogue entries and packages')
+  .enablePositionalOptions() // `publish` has a --dry-run of its own
+  .option(
+    '--dry-run',
+    'make chart, manifests and packages twice, sign, push and verify them on this machine alone; print the result',
+  )
+  .action(async ({ dryRun = false }: { dryRun?: boolean }) => {
+    if (!dryRun) program.help({ error: true });
+    await dryRunCommand();
+  });
 program
   .command('version')
   .description('write a version wherever it stands (default: the current one, after a change of the catalogue)')

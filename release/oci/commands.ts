@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { RELEASE_PARTS, type ReleasePart } from '../../cli/verify/contents.ts';
 import { REPOSITORY } from '../catalogue.ts';
+import { dryRun, dryRunFaults } from '../dry-run.ts';
 import { readVersion } from '../version.ts';
 import { bundleRelease, packagesSbom, packPackages } from './bundle.ts';
 import { openLayout } from './layout.ts';
@@ -42,6 +43,14 @@ export async function signCommand(
     sboms,
   });
   console.log(`signed ${signed.join(', ')}`);
+}
+
+/** `release --dry-run`. Throws where a part is not as it should be. */
+export async function dryRunCommand(): Promise<void> {
+  const result = await dryRun(git('rev-parse', 'HEAD'));
+  console.log(JSON.stringify(result, null, 2));
+  const faults = dryRunFaults(result);
+  if (faults.length > 0) throw new Error(`the release is not sound:\n${faults.join('\n')}`);
 }
 
 /** `release push`. */

@@ -5,10 +5,10 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { type OciManifest, RELEASE_PARTS, type ReleasePart } from '../../cli/verify/contents.ts';
 import { bundleRelease } from '../../release/oci/bundle.ts';
 import { type Layout, openLayout } from '../../release/oci/layout.ts';
+import { startRegistry } from '../../release/oci/local-registry.ts';
 import { pushRelease } from '../../release/oci/push.ts';
 import { signRelease } from '../../release/oci/sign.ts';
 import { newFolder, ROOT, run } from '../local/machine.ts';
-import { startRegistry } from './registry.ts';
 
 const VERSION = '1.2.3';
 const COMMIT = 'c0ffee'.padEnd(40, '0');

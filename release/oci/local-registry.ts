@@ -1,20 +1,21 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
+import { digestOf, MEDIA } from '../../cli/verify/contents.ts';
 
 interface Stored {
   readonly type: string;
   readonly bytes: Buffer;
 }
 
-/** A registry in memory, by the distribution spec: blobs in one go, manifests by tag and digest, and referrers where it has their API. */
+/** A registry in memory, on loopback, by the distribution spec: blobs in one go, manifests by tag and digest, and referrers where it has their API. */
 export async function startRegistry(hasReferrers: boolean) {
   const blobs = new Map<string, Buffer>();
   const manifests = new Map<string, Stored>();
 
   function putManifest(repository: string, reference: string, stored: Stored, response: ServerResponse): void {
-    const digest = `sha256:${createHash('sha256').update(stored.bytes).digest('hex')}`;
+    const digest = digestOf(stored.bytes);
     for (const each of [reference, digest]) manifests.set(`${repository}@${each}`, stored);
     const { subject, config, layers = [] } = JSON.parse(stored.bytes.toString());
     const missing = [config, ...layers].find(blob => blob && !blobs.has(blob.digest));
@@ -27,17 +28,19 @@ export async function startRegistry(hasReferrers: boolean) {
     if (!hasReferrers) return void response.writeHead(404).end();
     const found = [...manifests].flatMap(([key, { type, bytes }]) => {
       const [of, reference] = key.split('@');
-      const { subject, artifactType } = JSON.parse(bytes.toString());
+      const { subject, artifactType, annotations } = JSON.parse(bytes.toString());
       if (of !== repository || !reference?.startsWith('sha256:') || subject?.digest !== digest) return [];
-      return [{ mediaType: type, digest: reference, size: bytes.length, artifactType }];
+      return [{ mediaType: type, digest: reference, size: bytes.length, artifactType, annotations }];
     });
-    response.writeHead(200).end(JSON.stringify({ schemaVersion: 2, manifests: found }));
+    response.writeHead(200, { 'content-type': MEDIA.index });
+    response.end(JSON.stringify({ schemaVersion: 2, mediaType: MEDIA.index, manifests: found }));
   }
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '', 'http://registry');
     const [, repository = '', kind, reference = ''] =
       /^\/v2\/(.+)\/(blobs|manifests|referrers)\/(.*)$/.exec(url.pathname) ?? [];
+    if (url.pathname === '/v2/') return void response.writeHead(200).end();
     const body = await buffer(request);
     if (kind === 'referrers') return listReferrers(repository, reference, response);
     if (kind === 'manifests' && request.method === 'PUT')
@@ -53,14 +56,19 @@ export async function startRegistry(hasReferrers: boolean) {
         .end();
     if (request.method === 'PUT') {
       const digest = url.searchParams.get('digest') ?? '';
-      if (digest !== `sha256:${createHash('sha256').update(body).digest('hex')}`)
-        return void response.writeHead(400).end();
+      if (digest !== digestOf(body)) return void response.writeHead(400).end();
       blobs.set(digest, body);
       return void response.writeHead(201).end();
     }
-    const bytes = kind === 'manifests' ? manifests.get(`${repository}@${reference}`)?.bytes : blobs.get(reference);
+    const manifest = kind === 'manifests' ? manifests.get(`${repository}@${reference}`) : undefined;
+    const bytes = kind === 'manifests' ? manifest?.bytes : blobs.get(reference);
     if (bytes === undefined) return void response.writeHead(404).end();
-    response.writeHead(200).end(request.method === 'HEAD' ? undefined : bytes);
+    response.writeHead(200, {
+      'content-type': manifest?.type ?? 'application/octet-stream',
+      'content-length': bytes.length,
+      'docker-content-digest': digestOf(bytes),
+    });
+    response.end(request.method === 'HEAD' ? undefined : bytes);
   }
 
   const server = createServer((request, response) => void answer(request, response));
