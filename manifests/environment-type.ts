@@ -46,6 +46,14 @@ export interface Environment {
   /** Empty until it is pushed: the API server refuses a pod without an image. */
   readonly images: Readonly<Record<'controller' | 'runner' | 'egress' | 'console' | 'pause', string>>;
 
+  /** Only images that this key signed run: docs/verify.md, "On a cluster". Without it no signature is asked for. */
+  readonly signedImages?: {
+    /** In PEM. */
+    readonly publicKey: string;
+    /** Provider of the credentials for the registry of a cloud, `amazon` for ECR. */
+    readonly registryProvider?: 'amazon' | 'azure' | 'google' | 'github';
+  };
+
   /**
    * The platform's namespace, `omicron`. `existing`: it runs something already, so nothing is rendered into it, and the platform's own
    * policies hold. `ours`: it is created here, restricted and closed except what the label `omicron.dev/mcp-client` opens.

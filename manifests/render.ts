@@ -12,6 +12,7 @@ import { monitoring } from './parts/monitoring.ts';
 import { namespaces } from './parts/namespaces.ts';
 import { networkPolicies } from './parts/network.ts';
 import { runnerTemplate } from './parts/runner-template.ts';
+import { signedImages } from './parts/signed-images.ts';
 import { spareRunners } from './parts/spare.ts';
 
 /** The part of a Kubernetes object that names its file. */
@@ -44,6 +45,7 @@ export function renderObjects(env: Environment): ReadonlyMap<string, KubernetesO
     limits,
     networkPolicies,
     admission,
+    signedImages,
     runnerTemplate,
     controller,
     egress,

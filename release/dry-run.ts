@@ -27,7 +27,7 @@ export interface DryRun {
 }
 
 /**
- * Makes what a release has besides images, twice, signs it with a key that is thrown away, pushes it to a registry in this process, and
+ * Makes what a release has besides images, twice, signs it with a key that is not kept, pushes it to a registry in this process, and
  * verifies it there as `omicron-browser verify` does, with that key and with another. Sends nothing.
  */
 export async function dryRun(commit: string): Promise<DryRun> {

@@ -57,6 +57,10 @@ export const MARKED: Environment = {
     console: text('images.console'),
     pause: text('images.pause'),
   },
+  signedImages: {
+    publicKey: text('signedImages.publicKey'),
+    registryProvider: text('signedImages.registryProvider') as 'amazon',
+  },
   apiNamespace: 'ours',
   clusterIps: { controller: text('clusterIps.controller'), egress: text('clusterIps.egress') },
   apiServer: { cidrs: list('apiServer.cidrs', 'list'), ports: ports('apiServer.ports') },

@@ -56,6 +56,12 @@ export const chartValues = (set: Readonly<Record<keyof typeof PROGRAMS, Readonly
     name: z.string().regex(/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/),
     podSecurityVersion: z.string().regex(/^(latest|v1\.\d+)$/),
     images: z.strictObject({ controller: word, runner: word, egress: word, console: word, pause: word }),
+    signedImages: z
+      .strictObject({
+        publicKey: z.string().regex(/^-----BEGIN PUBLIC KEY-----\n[A-Za-z0-9+/=\n]+-----END PUBLIC KEY-----\n?$/),
+        registryProvider: z.enum(['amazon', 'azure', 'google', 'github']).optional(),
+      })
+      .optional(),
     apiNamespace: z.enum(API_NAMESPACES),
     clusterIps: z.strictObject({ controller: address, egress: address }),
     apiServer: z.strictObject({ cidrs: z.array(cidr).min(1), ports }),

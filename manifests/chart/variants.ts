@@ -36,6 +36,7 @@ export const VARIANTS: readonly Variant[] = [
   without('privateSites.peers', []),
   ...['database.tls', 'database.ca', 'roles', 'vault', 'monitoringNamespace'].map(path => without(path)),
   ...['s3', 'sts'].map(name => without(`artifacts.endpoints.${name}`)),
+  ...['signedImages', 'signedImages.registryProvider'].map(path => without(path)),
   without('artifacts.webIdentityRole'),
   without('profiles.keyArn'),
   without('profiles.hibernation'),

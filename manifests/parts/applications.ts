@@ -15,6 +15,7 @@ const CLUSTER_KINDS = [
   ['admissionregistration.k8s.io', 'ValidatingAdmissionPolicy'],
   ['admissionregistration.k8s.io', 'ValidatingAdmissionPolicyBinding'],
 ] as const;
+const SIGNED_IMAGES_KIND = ['policies.kyverno.io', 'ImageValidatingPolicy'] as const;
 const NAMESPACED_KINDS = [
   ['', 'ConfigMap'],
   ['', 'LimitRange'],
@@ -47,7 +48,7 @@ export function applications(scope: Construct, env: Environment): void {
       description: 'Leased browsers for AI agents',
       sourceRepos: [env.gitops.repository],
       destinations: Object.values(NAMESPACES).map(namespace => ({ server: IN_CLUSTER, namespace })),
-      clusterResourceWhitelist: kinds(CLUSTER_KINDS),
+      clusterResourceWhitelist: kinds([...CLUSTER_KINDS, ...(env.signedImages ? [SIGNED_IMAGES_KIND] : [])]),
       namespaceResourceWhitelist: kinds(NAMESPACED_KINDS),
     },
   });

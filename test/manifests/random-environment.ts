@@ -51,6 +51,12 @@ export const anyEnvironment: fc.Arbitrary<Environment> = fc
     name: name as fc.Arbitrary<Environment['name']>, // the chart takes any
     podSecurityVersion: fc.constantFrom('v1.35', 'latest'),
     images: fc.record({ controller: name, runner: name, egress: name, console: name, pause: name }),
+    signedImages: maybe(
+      fc.record({
+        publicKey: fc.constant('-----BEGIN PUBLIC KEY-----\nMFkw+/==\n-----END PUBLIC KEY-----\n'),
+        registryProvider: maybe(fc.constantFrom('amazon' as const, 'google' as const)),
+      }),
+    ),
     apiNamespace: fc.constantFrom('ours' as const, 'existing' as const),
     clusterIps: fc.record({ controller: fc.ipV4(), egress: fc.ipV4() }),
     apiServer: fc.record({ cidrs: few(cidr, 1), ports }),
