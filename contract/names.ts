@@ -215,6 +215,7 @@ export const ENV = {
   onUserLimit: 'OMICRON_ON_USER_LIMIT',
   capacity: 'OMICRON_CAPACITY',
   poolIdle: 'OMICRON_POOL_IDLE',
+  poolIdleMax: 'OMICRON_POOL_IDLE_MAX',
   poolBurst: 'OMICRON_POOL_BURST',
   launchesMax: 'OMICRON_LAUNCHES_MAX',
   drainsMax: 'OMICRON_DRAINS_MAX',

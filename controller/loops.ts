@@ -60,6 +60,7 @@ type LoopSettings = Pick<
   Settings,
   | 'capacity'
   | 'poolIdle'
+  | 'poolIdleMax'
   | 'poolBurst'
   | 'launchesMax'
   | 'provider'
@@ -118,7 +119,9 @@ export function loopsOf(parts: LoopParts): Loops {
     fleet,
     provider,
     idle: settings.poolIdle,
+    idleMax: settings.poolIdleMax ?? settings.poolIdle,
     burst: settings.poolBurst,
+    onTarget: parts.metrics.poolTarget,
     kickLaunch: wake.launch.kick,
     kickDrain: wake.drain.kick,
     clock,
@@ -161,7 +164,10 @@ export function loopsOf(parts: LoopParts): Loops {
 
   const days = { events: settings.eventsRetentionDays, sessions: settings.sessionsRetentionDays };
   const prune = pruneLoop({ pruning: parts.pruning, metrics: parts.metrics, days, clock, log });
-  const creating = [every('pool', 1_000, pool.runOnce, wake.pool), every('launch', 1_000, launch.runOnce, wake.launch)];
+  const creating = [
+    every('pool', poolMs(settings), pool.runOnce, wake.pool),
+    every('launch', 1_000, launch.runOnce, wake.launch),
+  ];
   const loops = [
     ...creating,
     every('drain', 1_000, drain.runOnce, wake.drain),
@@ -206,6 +212,9 @@ async function reapOnce(parts: LoopParts): Promise<void> {
   parts.metrics.reaped(await reap(parts));
   parts.wake.drain.kick();
 }
+
+/** A pool that is sized by demand looks at it more often. */
+const poolMs = ({ poolIdle, poolIdleMax = poolIdle }: LoopSettings): number => (poolIdleMax > poolIdle ? 250 : 1_000);
 
 /** Looks more often than a file is due: the replica that wrote the last one may be gone. */
 const auditMs = ({ auditExportSeconds }: LoopSettings): number =>

@@ -1,4 +1,4 @@
-import { Counter, collectDefaultMetrics, Histogram, Registry } from '@prometheus-io/client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-io/client';
 import type { MetricFamily } from '../process/metric-export.ts';
 import { type ArtifactStoreMetrics, artifactStoreMetrics } from './artifact-store-metrics.ts';
 import { type AuditMetrics, auditMetrics } from './audit-metrics.ts';
@@ -13,6 +13,8 @@ export interface Metrics extends ArtifactStoreMetrics, AuditMetrics, WebhookMetr
   /** A runner start failed. */
   runnerFailed(): void;
   reaped(leases: number): void;
+  /** The pool holds this many warm runners. */
+  poolTarget(warm: number): void;
   /** A caller waited for a place: it got one, was refused when its time was over, or hung up. */
   waited(seconds: number, outcome: 'place' | 'refused' | 'left'): void;
   /** Rows of a table that were removed past their retention. */
@@ -59,6 +61,12 @@ export function prometheusMetrics(directory: Directory): Metrics & { readonly re
     registers,
   });
 
+  const target = new Gauge({
+    name: 'omicron_pool_target',
+    help: 'Warm runners that the pool holds, those on their way included',
+    registers,
+  });
+
   const prunedRows = new Counter({
     name: 'omicron_pruned_rows_total',
     help: 'Rows that this replica removed because they were past their retention',
@@ -74,6 +82,7 @@ export function prometheusMetrics(directory: Directory): Metrics & { readonly re
     acquired: (seconds, outcome) => created.observe({ outcome }, seconds),
     runnerFailed: () => failures.inc(),
     reaped: leases => deletes.inc(leases),
+    poolTarget: warm => target.set(warm),
     waited: (seconds, outcome) => waits.observe({ outcome }, seconds),
     pruned: (table, rows) => prunedRows.inc({ table }, rows),
     async text() {

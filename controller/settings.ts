@@ -245,8 +245,13 @@ export const CONTROLLER_SETTINGS = {
   onUserLimit: [ENV.onUserLimit, choice('reject', 'evict_oldest').default('reject')],
   /** Runners that may exist at once, warm ones included. */
   capacity: [ENV.capacity, integer(1, 100_000).default(120)],
-  /** Warm runners that wait for leases. */
+  /** Warm runners that wait for leases, at least. */
   poolIdle: [ENV.poolIdle, integer(0, 1_000).default(2)],
+  /**
+   * Warm runners at most: between the two, as many as leases start in the time in which a runner does, and half as many again. Unset:
+   * always as many as `OMICRON_POOL_IDLE`.
+   */
+  poolIdleMax: [ENV.poolIdleMax, integer(0, 10_000).optional()],
   /** Runners that may start at once, those that a lease waits for included. */
   poolBurst: [ENV.poolBurst, integer(1, 100).default(4)],
   /**
@@ -390,6 +395,11 @@ function findFaults(settings: Settings): Fault[] {
   if (settings.gatewayUrl !== undefined && settings.gatewayIssuer === undefined)
     faults.push([ENV.gatewayIssuer, `is not set, and the gateway (${ENV.gatewayUrl}) needs it`]);
   faults.push(...findShortRetentions(settings));
+  if (settings.poolIdleMax !== undefined && settings.poolIdleMax < settings.poolIdle)
+    faults.push([
+      ENV.poolIdleMax,
+      `is wrong: ${settings.poolIdleMax} must be at least ${ENV.poolIdle}, ${settings.poolIdle}`,
+    ]);
   const wrappingKey = settings.profileKmsKey ?? settings.profileKey ?? settings.secretFileKey;
   if (settings.profileStore !== undefined && wrappingKey === undefined)
     faults.push([ENV.profileKey, `is not set, and ${ENV.profileStore} needs it, or ${ENV.profileKmsKey}`]);

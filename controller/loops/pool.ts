@@ -10,9 +10,11 @@ const BACKOFF: Backoff = { firstMs: 1_000, maxMs: 60_000, jitter: 0.25 };
 export interface PoolParts {
   fleet: Fleet;
   provider: RunnerProvider;
-  /** Warm runners to hold, and how many may be created in one step. */
+  /** Warm runners to hold at least, and by demand at most; how many may be created in one step beyond the demand. */
   idle: number;
+  idleMax: number;
   burst: number;
+  onTarget: (warm: number) => void;
   kickLaunch: () => void;
   kickDrain: () => void;
   clock: Clock;
@@ -29,17 +31,24 @@ export interface Pool {
 
 /** Keeps warm runners. The rows decide, in one transaction; it drains only runners that are unleased. */
 export function poolLoop(parts: PoolParts): Pool {
-  const { fleet, provider, idle, burst, kickLaunch, kickDrain, clock, log } = parts;
+  const { fleet, provider, idle, idleMax, burst, onTarget, kickLaunch, kickDrain, clock, log } = parts;
   let failures = 0;
   let notBeforeMs = 0;
   const wait = () => {
     notBeforeMs = clock.nowMs() + backoffMs(failures - 1, BACKOFF, clock.random);
   };
+  const size = async () => {
+    if (idleMax <= idle) return { target: idle, most: burst };
+    const { runners, awaited } = await fleet.demand(provider.name);
+    const target = Math.min(idleMax, Math.max(idle, runners));
+    return { target, most: Math.max(burst, awaited + target - idle) };
+  };
   return {
     async runOnce() {
       if (clock.nowMs() < notBeforeMs) return;
-      const most = failures > 0 ? 1 : burst;
-      const created = await fleet.plan(provider.name, await provider.templateDigest(), idle, most);
+      const { target, most } = await size();
+      onTarget(target);
+      const created = await fleet.plan(provider.name, await provider.templateDigest(), target, failures > 0 ? 1 : most);
       if (created > 0) {
         if (failures > 0) wait(); // what comes of it is not known at the next look
         log.debug({ created }, 'creating runners');

@@ -17,6 +17,8 @@ export interface Fleet {
    * Returns the number of intents.
    */
   plan(provider: string, template: string, idle: number, burst: number): Promise<number>;
+  /** Warm runners that the leases of late ask for, and runners that start for a lease already. */
+  demand(provider: string): Promise<{ runners: number; awaited: number }>;
   /** Rows to launch or drain that no worker holds; this worker holds them for `workSeconds`. */
   take(provider: string, state: 'creating' | 'draining', most: number, workSeconds: number): Promise<TakenRow[]>;
   /** Null: it is not wanted any more and must be removed. */
@@ -40,6 +42,7 @@ export interface Fleet {
   living(provider: string): Promise<LivingRunner[]>;
 }
 
+const demand = z.object({ runners: z.int(), awaited: z.int() });
 const lost = z.enum(['lost', 'expired', 'leaving', 'nothing']).nullable();
 
 /** `graceSeconds`: how long a runner that is leaving may take to hibernate its session; 0: it does not. */
@@ -49,6 +52,7 @@ export function sqlFleet(database: Database, { graceSeconds = 0 } = {}): Fleet {
       const pool = { p_provider: provider, p_template: template, p_idle: idle, p_burst: burst };
       return z.int().parse(await callFunction(database, 'plan_pool', pool));
     },
+    demand: async provider => demand.parse(await callFunction(database, 'pool_demand', { p_provider: provider })),
     async take(provider, state, most, workSeconds) {
       const work = { p_provider: provider, p_state: state, p_most: most, p_work_seconds: workSeconds };
       const rows = z.array(takenRow).parse(await callRows(database, 'take_work', work));

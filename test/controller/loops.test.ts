@@ -68,8 +68,8 @@ describe('the pool', () => {
     const p = protocol(await freshPostgres());
     await p.maintenance.setCapacity(10);
     const provider = { name: 'local', templateDigest: async () => 't1' } as RunnerProvider; // all that the pool asks of one
-    const kicks = { kickLaunch() {}, kickDrain() {} };
-    const pool = poolLoop({ fleet: p.fleet, provider, idle: 4, burst: 4, ...kicks, clock, log });
+    const kicks = { kickLaunch() {}, kickDrain() {}, onTarget() {} };
+    const pool = poolLoop({ fleet: p.fleet, provider, idle: 4, idleMax: 4, burst: 4, ...kicks, clock, log });
     const created = async () => (await p.fleet.take('local', 'creating', 10, 0)).length;
     pool.failed();
     for (const tries of [1, 2]) {

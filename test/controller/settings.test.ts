@@ -95,6 +95,14 @@ describe('the gateway', () => {
   });
 });
 
+it('a pool has a maximum that is not below its minimum', () => {
+  const pool = (idle: number, most: number) =>
+    refusalOf({ [ENV.poolIdle]: String(idle), [ENV.poolIdleMax]: String(most) });
+  expect(pool(5, 4)).toMatch(/OMICRON_POOL_IDLE_MAX is wrong: 4 must be at least OMICRON_POOL_IDLE, 5/);
+  expect(pool(5, 5)).toBeUndefined();
+  expect(pool(0, 10_001)).toMatch(/OMICRON_POOL_IDLE_MAX/);
+});
+
 it('a HashiCorp Vault needs a token, and an address to which it may be entrusted', () => {
   const store = { [ENV.secretStore]: 'vault-kv', [ENV.vaultUrl]: 'https://vault.example:8200' };
   expect(refusalOf(store)).toMatch(/OMICRON_VAULT_TOKEN is not set/);

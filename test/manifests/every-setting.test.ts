@@ -28,6 +28,7 @@ const FIXED: Readonly<Record<ConfiguredProgram, readonly string[]>> = {
 
 const env: Environment = {
   ...ENVIRONMENTS.prod,
+  limits: { ...ENVIRONMENTS.prod.limits, poolIdle: 2 }, // below the samples of its maximum
   console: {
     url: 'https://console.example.com',
     ingress: { from: { podSelector: {} } },

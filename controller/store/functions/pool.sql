@@ -17,6 +17,38 @@ language sql as $$
      order by warm_at limit 1 for update skip locked) stale
 $$;
 
+-- The demand for warm runners: as many as leases are started in the time that a runner needs to start and the pool to look, and half as many
+-- again. A lease counts from its claim, before its runner has started. Its rate is that of this time or of the last minute, or, for a step, of
+-- the last second, less its standard deviation. A runner's time is that of nine of ten that were leased lately, from their
+-- launch: a backlog makes no demand. `awaited`: runners that start for a lease already.
+create or replace function omicron.pool_demand(p_provider text) returns jsonb
+language plpgsql as $$
+declare
+  v_now timestamptz := clock_timestamp();
+  v_start double precision;
+  v_seconds double precision;
+  v_in_time bigint;
+  v_in_second bigint;
+  v_in_minute bigint;
+begin
+  select percentile_cont(0.9) within group (order by date_part('epoch', warm_at - launched_at)) into v_start from (
+    select warm_at, launched_at from omicron.runners
+     where redeemed_at > v_now - interval '10 minutes' and provider = p_provider and launched_at is not null
+     order by redeemed_at desc limit 32) lately;
+  v_seconds := 0.5 + least(120, greatest(1, coalesce(v_start, 10)));
+  select count(*), count(*) filter (where at > v_now - interval '1 second') into v_in_time, v_in_second from (
+    select starting_since as at from omicron.browser_sessions where status = 'starting' and provider = p_provider
+    union all
+    select coalesce(s.starting_since, r.redeemed_at) from omicron.runners r
+      left join omicron.browser_sessions s on s.id = r.session_id and s.epoch = r.epoch and s.status = 'ready'
+     where r.redeemed_at > v_now - make_interval(secs => v_seconds) and r.provider = p_provider) claims
+   where at > v_now - make_interval(secs => v_seconds);
+  select count(*) into v_in_minute from omicron.runners where redeemed_at > v_now - interval '1 minute' and provider = p_provider;
+  return jsonb_build_object(
+    'runners', ceil(1.5 * greatest(v_in_time, v_in_minute * v_seconds / 60, (v_in_second - sqrt(v_in_second)) * v_seconds)),
+    'awaited', (select count(*) from omicron.runners where state = 'creating' and session_id is not null and provider = p_provider));
+end $$;
+
 -- The pool's step: brings unleased runners of this template to `p_idle` and returns how many it wrote. At most
 -- `p_burst` start at once, those that a lease waits for included. Runners of another template, and spare ones, become
 -- `draining` before anything is deleted. A warm runner of another template stays until one of this template is warm in its

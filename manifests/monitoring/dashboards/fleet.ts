@@ -64,6 +64,7 @@ export const FLEET: Dashboard = {
           unit: 'short',
           queries: [
             { expr: 'max by (state) (omicron_runners{state!="gone"})', legend: '{{state}}' },
+            { expr: maxOf('omicron_pool_target'), legend: 'warm, as the pool aims at' },
             { expr: maxOf('omicron_capacity'), legend: 'capacity' },
           ],
         },
