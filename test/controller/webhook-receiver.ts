@@ -41,6 +41,7 @@ export async function webhookReceiver(certificate?: TestCertificate) {
   const server = certificate
     ? createSecureServer({ key: certificate.key, cert: certificate.cert }, handle)
     : createServer(handle);
+  server.keepAliveTimeout = 0; // connections are the sender's to close
   await new Promise<void>(done => server.listen(0, '127.0.0.1', done));
   const { port } = server.address() as AddressInfo; // it listens on TCP
   return {
@@ -50,6 +51,11 @@ export async function webhookReceiver(certificate?: TestCertificate) {
     answer,
     /** The numbers of a test's events, in the order in which they came. */
     numbers: () => received.map(({ event }) => event.data?.n).filter(n => typeof n === 'number'),
+    /** Connections that a sender holds open. */
+    connections: () =>
+      new Promise<number>((resolve, reject) =>
+        server.getConnections((error, count) => (error ? reject(error) : resolve(count))),
+      ),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise(done => server.close(done));

@@ -276,6 +276,8 @@ describe('an operator', () => {
     await eventually('both', () => receiver.numbers().length === 2);
     expect(await run('delete', id)).toEqual({ id, deleted: true });
     expect(await run('list')).toEqual({ webhooks: [] });
+    // deliveries stop within a second
+    await eventually('its deliveries to end', async () => (await receiver.connections()) === 0);
     await write(own, 3);
     const gone = await command('webhook', 'pause', id);
     expect([gone.code, gone.stderr]).toEqual([3, expect.stringContaining('webhook_not_found')]);
