@@ -1,4 +1,3 @@
-import { type AddressInfo, createServer } from 'node:net';
 import type { Logger } from 'pino';
 import { type Console, startConsole } from '../console/server/console.ts';
 import { ENV } from '../contract/names.ts';
@@ -8,6 +7,7 @@ import { collectGarbage } from '../process/garbage.ts';
 import { TRACING_VARIABLES } from '../process/tracing.ts';
 import { startLocalController } from './controller.ts';
 import { type EgressProcess, startEgressProcess } from './egress-process.ts';
+import { freePort } from './free-port.ts';
 import { lockFile } from './lock.ts';
 import { findTools } from './machine-tools.ts';
 import { StackFolder } from './stack-folder.ts';
@@ -60,6 +60,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const { settings = {} } = options;
   const embedOrigins = readEmbedOrigins(settings[ENV.consoleEmbedOrigins]);
   const keys = await folder.keys(settings[ENV.serviceSecret]);
+  // The egress proxy must know it before the controller listens.
   const port = options.port || (await freePort(await folder.lastPort()));
   const egress = await egressOf(options, port, keys.egressSecret);
   if (egress) started.defer(() => egress.stop());
@@ -137,14 +138,3 @@ async function egressOf(options: StackOptions, controllerPort: number, secret: s
     log,
   });
 }
-
-/** The port if it is free, else a free one. The egress proxy must know it before the controller listens. */
-const freePort = (port: number): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.once('error', error => (port === 0 ? reject(error) : resolve(freePort(0))));
-    probe.listen(port, '127.0.0.1', () => {
-      const { port: bound } = probe.address() as AddressInfo; // it listens on TCP
-      probe.close(() => resolve(bound));
-    });
-  });

@@ -4,8 +4,8 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from '../local/free-port.ts';
 import { eventually } from './eventually.ts';
-import { freePort } from './port.ts';
 import { testTool } from './tool.ts';
 
 /** The address of the pooler; null on a machine without it. */

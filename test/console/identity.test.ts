@@ -9,10 +9,10 @@ import { type Console, startConsole } from '../../console/server/console.ts';
 import { parseConsoleSettings } from '../../console/settings.ts';
 import { LIVE_CLOSE, LIVE_PROTOCOL } from '../../contract/live-limits.ts';
 import { ENV } from '../../contract/names.ts';
+import { freePort } from '../../local/free-port.ts';
 import { connectMcpBrowser } from '../../local/mcp-browser.ts';
 import { eventually } from '../eventually.ts';
 import { type FakeIdentityProvider, fakeIdentityProvider } from '../fakes/identity-provider.ts';
-import { freePort } from '../port.ts';
 import { type OpenConsole, openConsole } from './open-console.ts';
 
 let local: OpenConsole;

@@ -7,8 +7,8 @@ import { WebSocket, WebSocketServer } from 'ws';
 import { type Console, startConsole } from '../../console/server/console.ts';
 import { polledView } from '../../console/server/polled-view.ts';
 import { LIVE_PROTOCOL, liveTokenProtocol } from '../../contract/live-limits.ts';
+import { freePort } from '../../local/free-port.ts';
 import { eventually } from '../eventually.ts';
-import { freePort } from '../port.ts';
 
 const MIB = 1024 * 1024;
 /** More than the console and both connections hold. */

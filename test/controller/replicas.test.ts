@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import { freePort } from '../../local/free-port.ts';
 import { eventually } from '../eventually.ts';
-import { freePort } from '../port.ts';
 import { freshPostgres } from '../postgres.ts';
 import { protocol } from './protocol.ts';
 import { deployment, startStack } from './stack.ts';

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { checkedConnections } from '../../egress/checked-connections.ts';
-import { freePort } from '../port.ts';
+import { freePort } from '../../local/free-port.ts';
 import { type DnsServer, dnsServer } from './dns-server.ts';
 import { SSRF_VECTORS, SSRF_ZONE, vectorUrl } from './ssrf-vectors.ts';
 

@@ -6,7 +6,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { type Browser, chromium } from 'playwright-core';
 import * as z from 'zod';
-import { freePort } from '../port.ts';
+import { freePort } from '../../local/free-port.ts';
 
 /**
  * Kernel's API as it is published (<https://www.kernel.sh/docs/api-reference/browsers/create-a-browser-session>), as far as browsers go:

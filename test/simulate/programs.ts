@@ -2,8 +2,8 @@ import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
+import { freePort } from '../../local/free-port.ts';
 import { eventually } from '../eventually.ts';
-import { freePort } from '../port.ts';
 import { processStat } from '../process-stat.ts';
 import type { Service } from './service.ts';
 

@@ -9,7 +9,7 @@ import {
 } from '@modelcontextprotocol/client';
 import Provider from 'oidc-provider';
 import { expect, it } from 'vitest';
-import { freePort } from '../../port.ts';
+import { freePort } from '../../../local/free-port.ts';
 import { someUser } from '../stack.ts';
 import { asIngress } from './as-ingress.ts';
 import { GATEWAY, HOST, startGateway, textOf } from './gateway.ts';

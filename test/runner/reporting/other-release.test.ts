@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
 import { OmicronError, PROBLEM_TYPE } from '../../../contract/problem.ts';
 import { digestOfChunk } from '../../../contract/profile-chunks.ts';
+import { freePort } from '../../../local/free-port.ts';
 import { controllerClient, worthRetrying } from '../../../runner/reporting/controller-client.ts';
-import { freePort } from '../../port.ts';
 
 const OBJECT = 'ab'.repeat(32);
 const chunk = { sha256: digestOfChunk(Buffer.from('a')), bytes: Buffer.from('a') };

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { freePort } from '../../../local/free-port.ts';
 import { eventually } from '../../eventually.ts';
-import { freePort } from '../../port.ts';
 import { testTool } from '../../tool.ts';
 
 export interface Moto extends AsyncDisposable {
