@@ -113,6 +113,16 @@ async function heartbeats(stack: Stack, sessionId: string, over: AbortSignal): P
 
 const rounded = (value: number) => Math.round(value * 1_000) / 1_000;
 
+/** A lease on each place, as long as those that are measured: the fleet has been in use. */
+async function leaseAllPlaces({ stacks: [stack] }: Fleet): Promise<void> {
+  const leases = Array.from({ length: PLACES }, async (_, n) => {
+    const { session_id } = await stack.lease({ conversation_id: `before-${n}` });
+    await sleep(HELD_MS);
+    await end(stack, session_id);
+  });
+  await Promise.all(leases);
+}
+
 /** 1,000 callers on 50 places, which either wait at the controller or obey its Retry-After. */
 export async function measureOverload(databaseUrl: string, waitSeconds: number) {
   await using full = await fleet(databaseUrl, PLACES + 1);
@@ -122,6 +132,7 @@ export async function measureOverload(databaseUrl: string, waitSeconds: number) 
   await stacks[0].database.query(
     `update omicron.runners set gone_at = gone_at - interval '1 hour' where state = 'gone'`,
   );
+  await leaseAllPlaces(full);
   const { session_id } = await stacks[0].lease({ conversation_id: 'held' });
   const over = new AbortController();
   const beats = heartbeats(stacks[0], session_id, over.signal);
