@@ -16,13 +16,17 @@ const LOOKS_EVERY_MS = 50;
  */
 export async function chooseDrawn(element: ElementHandle, wanted: string): Promise<Refusal | undefined> {
   let list = await shownOptions(element);
-  if (list.options.length === 0) {
+  if (list.options.length === 0 || list.isFolded) {
+    // One that is folded may show what is chosen, as an option too.
+    const before = list.isFolded ? list.elements : undefined;
     await element.click(CHOICE);
     const endMs = performance.now() + OPENS_MS;
-    while (list.options.length === 0 && performance.now() < endMs) {
+    do {
       await delay(LOOKS_EVERY_MS);
-      list = await shownOptions(element);
-    }
+      list = await shownOptions(element, before);
+      // It shows the options that it showed before.
+      if (before !== undefined && list.options.length === 0 && !list.isFolded) list = await shownOptions(element);
+    } while (list.options.length === 0 && performance.now() < endMs);
   }
   if (list.options.length === 0) return NO_OPTIONS;
   const position = positionOf(wanted, list.options);
@@ -42,13 +46,17 @@ const NO_OPTIONS: Refusal = {
 const optionsSchema = z.array(z.object({ text: z.string(), value: z.string(), isDisabled: z.boolean() }));
 
 interface ShownList {
-  readonly elements: JSHandle;
+  readonly elements: JSHandle<object[]>;
   readonly options: readonly FieldOption[];
+  /** The page says so. */
+  readonly isFolded: boolean;
 }
 
-async function shownOptions(element: ElementHandle): Promise<ShownList> {
-  const elements = await element.evaluateHandle(findOptions);
-  return { elements, options: optionsSchema.parse(await elements.evaluate(readOptions)) };
+/** `before`: elements that do not count. */
+async function shownOptions(element: ElementHandle, before?: JSHandle<object[]>): Promise<ShownList> {
+  const elements = await element.evaluateHandle(findOptions, before);
+  const options = optionsSchema.parse(await elements.evaluate(readOptions));
+  return { elements, options, isFolded: (await element.getAttribute('aria-expanded')) === 'false' };
 }
 
 /** As much of the elements of a page as is read here. */
@@ -63,12 +71,13 @@ interface Part {
 }
 
 /** Runs in the page: the options that are shown, in the list that the element is or names, else in any list that is open. */
-function findOptions(element: object): object[] {
+function findOptions(element: object, before: readonly object[] = []): object[] {
   const list = element as Part; // an element is one
   const root = list.getRootNode();
   const ids = `${list.getAttribute('aria-controls') ?? ''} ${list.getAttribute('aria-owns') ?? ''}`.split(/\s+/);
   const named = ids.flatMap(id => (id === '' ? [] : (root.getElementById(id) ?? [])));
-  const shown = (options: ArrayLike<Part>) => Array.from(options).filter(option => option.checkVisibility());
+  const shown = (options: ArrayLike<Part>) =>
+    Array.from(options).filter(option => option.checkVisibility() && !before.includes(option));
   const within = [list, ...named].flatMap(each => shown(each.querySelectorAll('[role=option]')));
   return within.length > 0 ? within : shown(root.querySelectorAll('[role=listbox] [role=option]'));
 }

@@ -13,12 +13,19 @@ const ACTION = { timeout: 5_000 };
 /** A field that is disabled or behind a dialog may be on its way to be open. */
 const OPENING = { timeout: 1_500 };
 
-/** `typed` or `chosen`; `file`: the element takes files; or why nothing was done. */
-export type Entered = 'typed' | 'chosen' | 'file' | Refusal;
+/** `typed` or `chosen`; `file`: the element takes files; what the page made of the text, if that is another one; or why nothing was done. */
+export type Entered = 'typed' | 'chosen' | 'file' | Altered | Refusal;
+
+export interface Altered {
+  /** What the field holds now. */
+  readonly holds: string;
+}
 
 export interface EnterOptions {
   /** Types key by key, where the field takes any text. */
   readonly slowly?: boolean;
+  /** Keys may be pressed where a person would: they go to the element that has the focus, which the page moves. */
+  readonly mayPressKeys?: boolean;
 }
 
 /**
@@ -30,7 +37,7 @@ export async function enterText(
   target: Target,
   field: Field,
   text: string,
-  { slowly = false }: EnterOptions = {},
+  options: EnterOptions = {},
 ): Promise<Entered> {
   switch (field.kind) {
     case 'list':
@@ -53,7 +60,7 @@ export async function enterText(
       return 'file';
     case 'formed':
     case 'other':
-      return type(page, target, field, text, slowly);
+      return type(page, target, field, text, options);
   }
 }
 
@@ -117,7 +124,7 @@ async function chooseRadio(page: Page, target: Target, field: Field, text: strin
   return first === undefined ? 'chosen' : switchTo(page, radio, first, 'true');
 }
 
-async function type(page: Page, target: Target, field: Field, text: string, slowly: boolean): Promise<Entered> {
+async function type(page: Page, target: Target, field: Field, text: string, options: EnterOptions): Promise<Entered> {
   const closed = obstacleOf(field);
   if (closed === 'inert') return BEHIND;
   if (closed === 'read-only') return READ_ONLY;
@@ -125,21 +132,53 @@ async function type(page: Page, target: Target, field: Field, text: string, slow
   if (value === undefined) return unfit(field, text);
   const offScale = field.scale && besideScale(field.scale, Number(value));
   if (offScale !== undefined) return offScale;
-  const element = actor(page, target);
   const timeouts = closed === undefined ? ACTION : OPENING;
-  if (slowly && field.kind === 'other') {
-    // Elements other than fields accept keys too.
-    if (await element.isEditable().catch(() => false)) await element.selectText(timeouts);
-    if ('pressSequentially' in element) await element.pressSequentially(text, timeouts);
-    else await element.type(text, timeouts);
-    return 'typed';
-  }
-  await element.fill(value, timeouts);
-  // Pages that wait for keys hear of one: unnamed, as the keyboards of phones send it.
-  if (field.kind === 'other')
-    await (typeof target === 'string' ? locate(page, target).evaluate(sendKey) : target.evaluate(sendKey));
+  if (field.kind === 'other') return typeAnyText(page, target, field, text, { ...options, ...timeouts });
+  await actor(page, target).fill(value, timeouts);
   return 'typed';
 }
+
+/** A longer text is put in whole, whatever the field makes of it. */
+const KEYED_CHARACTERS_MAX = 64;
+
+async function typeAnyText(
+  page: Page,
+  target: Target,
+  { lengthMax, isEditorInput }: Field,
+  text: string,
+  { slowly = false, mayPressKeys = false, timeout }: EnterOptions & typeof ACTION,
+): Promise<Entered> {
+  const element = actor(page, target);
+  // A code of which each character has a box of its own goes on in the next box.
+  const isTooLong = lengthMax > 0 && text.length > lengthMax && text.length <= KEYED_CHARACTERS_MAX;
+  if (slowly || (isTooLong && mayPressKeys)) {
+    // Elements other than fields accept keys too.
+    if (await element.isEditable().catch(() => false)) await element.selectText({ timeout });
+    if ('pressSequentially' in element) await element.pressSequentially(text, { timeout });
+    else await element.type(text, { timeout });
+    return isTooLong ? keptOf(text, await inPage(page, target, heldHere)) : 'typed';
+  }
+  if (isEditorInput && mayPressKeys) {
+    await element.focus();
+    await page.keyboard.press('ControlOrMeta+A'); // the editor's text, which is in no field
+    await (text === '' ? page.keyboard.press('Delete') : page.keyboard.insertText(text));
+    return 'typed';
+  }
+  await element.fill(text, { timeout });
+  // Pages that wait for keys hear of one: unnamed, as the keyboards of phones send it.
+  return keptOf(text, await inPage(page, target, sendKey));
+}
+
+/** A mask writes the same letters and digits in another form. */
+function keptOf(text: string, holds: string | null): 'typed' | Altered {
+  if (holds === null) return 'typed';
+  const wanted = lettersOf(text);
+  let found = 0;
+  for (const each of lettersOf(holds)) if (each === wanted[found]) found += 1;
+  return found === wanted.length ? 'typed' : { holds };
+}
+
+const lettersOf = (text: string): string[] => [...text.toLowerCase()].filter(each => /[\p{L}\p{N}]/u.test(each));
 
 const obstacleOf = ({ obstacle }: Field) => (obstacle === 'none' ? undefined : obstacle);
 
@@ -184,12 +223,23 @@ function besideScale(scale: NonNullable<Field['scale']>, wanted: number): Refusa
 /** The share of a step that is an error of computing. */
 const STEP_SHARE = 1e-6;
 
-/** Runs in the page. */
-function sendKey(element: object): void {
-  const field = element as { dispatchEvent(event: object): void }; // an element
+/** `read` runs in the page. */
+const inPage = <T>(page: Page, target: Target, read: (element: object) => T): Promise<T> =>
+  typeof target === 'string' ? locate(page, target).evaluate(read) : target.evaluate(read);
+
+/** Runs in the page: what a field holds; null where it has no value, or the focus went on to another one. */
+function heldHere(element: object): string | null {
+  const field = element as { readonly value?: unknown; matches(selector: string): boolean }; // an element
+  return typeof field.value === 'string' && field.matches(':focus') ? field.value : null;
+}
+
+/** Runs in the page: what the field holds afterwards; null where it has no value. */
+function sendKey(element: object): string | null {
+  const field = element as { readonly value?: unknown; dispatchEvent(event: object): void }; // an element
   const { KeyboardEvent } = globalThis as unknown as { KeyboardEvent: new (type: string, init: object) => object }; // a page has it
   for (const type of ['keydown', 'keyup'])
     field.dispatchEvent(
       new KeyboardEvent(type, { key: 'Unidentified', bubbles: true, cancelable: true, composed: true }),
     );
+  return typeof field.value === 'string' ? field.value : null;
 }

@@ -21,6 +21,12 @@ const fieldSchema = z.object({
   /** The value and the labels of a checkbox or a radio button. */
   names: z.array(z.string()),
   options: z.array(z.object({ text: z.string(), value: z.string(), isDisabled: z.boolean() })),
+  /** An input that opens a list of options. */
+  isCombobox: z.boolean(),
+  /** An unseen text area, by which an editor that draws its text itself takes keys. */
+  isEditorInput: z.boolean(),
+  /** Characters that it takes; -1: any number. */
+  lengthMax: z.number(),
   /** The numbers that a slider takes, counted from `base`; step 0: any between its bounds. */
   scale: z.object({ min: z.number(), max: z.number(), base: z.number(), step: z.number() }).optional(),
 });
@@ -56,6 +62,8 @@ interface Part {
   readonly checked?: boolean;
   readonly readOnly?: boolean;
   readonly multiple?: boolean;
+  readonly maxLength?: number;
+  readonly parentElement: Part | null;
   readonly innerText: string;
   readonly labels?: Iterable<Part> | null;
   readonly options: Iterable<Option>;
@@ -64,6 +72,8 @@ interface Part {
   contains(other: Part): boolean;
   closest(selector: string): (Part & { readonly control?: Part | null }) | null;
   getAttribute(name: string): string | null;
+  getBoundingClientRect(): { readonly width: number; readonly height: number };
+  checkVisibility(options: { opacityProperty: boolean }): boolean;
   querySelectorAll(selector: string): Iterable<Part>;
 }
 interface Option {
@@ -92,6 +102,16 @@ function readFields(named: object): unknown {
     return { min, max, base: number('min', number('value', 0)), step: isAny ? 0 : step > 0 ? step : 1 };
   }
 
+  /** Ace, CodeMirror and Monaco hold it at the cursor, as small as a caret or clear; people see what the editor draws. */
+  function isEditorInput(field: Part): boolean {
+    if (field.localName !== 'textarea' || !field.checkVisibility({ opacityProperty: true }))
+      return field.localName === 'textarea';
+    return [field, field.parentElement].some(each => {
+      const { width = 4, height = 4 } = each?.getBoundingClientRect() ?? {};
+      return Math.min(width, height) < 4;
+    });
+  }
+
   function readField(element: Part): unknown {
     const isOwn = element.matches('a, button, input, select, textarea, [role], [contenteditable]');
     const field = isOwn ? element : (element.closest('label')?.control ?? element);
@@ -117,6 +137,9 @@ function readFields(named: object): unknown {
       obstacle: isInert ? 'inert' : isDisabled ? 'disabled' : isReadOnly ? 'read-only' : 'none',
       isChecked: field.checked ?? field.getAttribute('aria-checked') === 'true',
       isMultiple: field.multiple === true,
+      isCombobox: field.localName === 'input' && role === 'combobox',
+      isEditorInput: isEditorInput(field),
+      lengthMax: field.maxLength ?? -1,
       names: [] as string[],
       options: [] as unknown[],
     };

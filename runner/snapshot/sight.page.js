@@ -66,6 +66,17 @@
     return width > 0 && height > 0;
   };
 
+  /** A field that the page keeps beside the one that it draws: no pointer, no key and no eye gets there. */
+  const isPutAway = element => {
+    if (
+      element.tabIndex >= 0 ||
+      !element.matches('select, textarea, input:not([type=checkbox], [type=radio], [type=file])')
+    )
+      return false;
+    const { width, height, right, bottom } = element.getBoundingClientRect();
+    return Math.min(width, height) <= 1 || right + scrollX <= 0 || bottom + scrollY <= 0;
+  };
+
   /** A field without a box of its own is clicked by its label, which draws it. */
   const isReached = element => hasBox(element) || [...(element.labels ?? [])].some(hasBox);
 
@@ -226,6 +237,7 @@
     const element = node;
     const style = styleOf(element);
     const known = nodeOf.get(element);
+    if (known !== undefined && isPutAway(element)) return;
     const shown = known !== undefined || isShown(element, style);
     if (element.localName === 'img' && element.useMap && shown) areas(out, element);
     if (shown) embedded(out, element);

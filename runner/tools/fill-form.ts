@@ -1,7 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import * as z from 'zod';
 import { refusalResult } from '../../contract/tool-failure.ts';
-import { textResult, withNotes } from '../results/result.ts';
+import { textOf, textResult, withNotes } from '../results/result.ts';
 import { choicesOfFields, fieldsIn } from '../secrecy/rules.ts';
 import { refusedSelector } from '../secrecy/selectors.ts';
 import { defineTool } from './define-tool.ts';
@@ -37,11 +37,13 @@ const field = z.object({
 
 const fillOnPage = (args: Record<string, unknown>, call: BrowserCall) =>
   onPage({ fields: z.array(field) }, async (page, { fields }) => {
+    const altered: string[] = [];
     for (const [index, { target, value, name }] of fields.entries()) {
-      const refused = await enterOrUpload(page, target, value, call.lease.files);
-      if (refused !== undefined) return fields.length === 1 ? refused : ofField(refused, name ?? target, index);
+      const result = await enterOrUpload(page, target, value, call.lease);
+      if (result?.isError) return fields.length === 1 ? result : ofField(result, name ?? target, index);
+      if (result !== undefined) altered.push(`${JSON.stringify(name ?? target)}: ${textOf(result)}`);
     }
-    return undefined;
+    return altered.length === 0 ? undefined : textResult(...altered);
   })(args, call);
 
 /** A refusal, with the field that it is about. */

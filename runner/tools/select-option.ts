@@ -1,8 +1,10 @@
 import type { Page } from 'playwright-core';
 import * as z from 'zod';
 import { type Refusal, refusalResult } from '../../contract/tool-failure.ts';
+import { chooseDrawn } from '../acting/drawn-list.ts';
 import { chooseOptions, type Entered, enterText } from '../acting/enter-text.ts';
 import { type Field, fieldsOf } from '../acting/field.ts';
+import { pinTarget } from '../acting/target.ts';
 import { notOneElement } from '../results/result.ts';
 import { choicesOfFields } from '../secrecy/rules.ts';
 import { defineTool } from './define-tool.ts';
@@ -26,7 +28,7 @@ export const selectOption = defineTool({
       const { count, first } = await fieldsOf(page, target);
       if (first === undefined || count > 1) return notOneElement(target, count);
       const chosen = await chooseFrom(page, target, first, values);
-      return typeof chosen === 'object' ? refusalResult(chosen) : undefined;
+      return typeof chosen === 'object' && 'code' in chosen ? refusalResult(chosen) : undefined;
     }),
   },
 });
@@ -34,8 +36,10 @@ export const selectOption = defineTool({
 async function chooseFrom(page: Page, target: string, field: Field, values: readonly string[]): Promise<Entered> {
   if (field.kind === 'list') return chooseOptions(page, target, field, values);
   const [value, ...more] = values;
-  const isList = field.kind === 'drawn' || field.kind === 'group';
-  return isList && value !== undefined && more.length === 0 ? enterText(page, target, field, value) : NO_LIST;
+  if (value === undefined || more.length > 0) return NO_LIST;
+  if (field.kind === 'drawn' || field.kind === 'group') return enterText(page, target, field, value);
+  const element = field.isCombobox ? await pinTarget(page, target) : undefined;
+  return element === undefined ? NO_LIST : ((await chooseDrawn(element, value)) ?? 'chosen');
 }
 
 const NO_LIST: Refusal = {

@@ -17,10 +17,9 @@ const typeArguments = z.object({
 
 const typeOnPage = (args: Record<string, unknown>, call: BrowserCall) =>
   onPage(typeArguments.shape, async (page, { target, text, submit, slowly }) => {
-    const refused = await enterOrUpload(page, target, text, call.lease.files, { slowly: slowly === true });
-    if (refused !== undefined) return refused;
-    if (submit === true) await locate(page, target).press('Enter', ACTION);
-    return undefined;
+    const result = await enterOrUpload(page, target, text, call.lease, slowly);
+    if (submit === true && result?.isError !== true) await locate(page, target).press('Enter', ACTION);
+    return result;
   })(args, call);
 
 export const type = defineTool({
