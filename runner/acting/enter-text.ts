@@ -17,7 +17,7 @@ const OPENING = { timeout: 1_500 };
 export type Entered = 'typed' | 'chosen' | 'file' | Altered | Refusal;
 
 export interface Altered {
-  /** What the field holds now. */
+  /** The text of the field now. */
   readonly holds: string;
 }
 

@@ -1060,8 +1060,9 @@ language sql as $$
 $$;
 
 -- Milliseconds until a place comes free for a caller with this many before it. By the places that came free in the last minute; and by the leases
--- that hold the others: each is expected to last as long as those that ended lately, or as it has lasted already. Before the first has ended, three
--- times as long as it has lasted: a caller that is early comes in vain. Both are read from at most 100 leases.
+-- that hold the others: each is expected to last as long as those that ended in the last minute, else as those before them, or as it has lasted
+-- already. On a fleet on which none has ended yet, three times as long as it has lasted: a caller that is early comes in vain. All are read from at
+-- most 100 leases. Nine tenths of that rate are counted on: callers do not return at the moment at which their place comes free.
 create or replace function omicron.line_wait_ms(p_turn bigint) returns integer
 language plpgsql as $$
 declare
@@ -1070,9 +1071,9 @@ declare
   v_rate double precision; -- places a millisecond
   v_ms double precision;
 begin
-  select avg(extract(epoch from gone_at - assigned_at) * 1000) into v_lasted from (
-    select gone_at, assigned_at from omicron.runners
-     where state = 'gone' and gone_at > v_now - interval '1 minute' and assigned_at is not null order by gone_at desc limit 100) ended;
+  select coalesce(avg(lasted) filter (where gone_at > v_now - interval '1 minute'), avg(lasted)) into v_lasted from (
+    select gone_at, extract(epoch from gone_at - assigned_at) * 1000 as lasted from omicron.runners
+     where state = 'gone' order by gone_at desc limit 100) ended;
   select greatest(
     (select count(*) / 60000.0 from omicron.runners where state = 'gone' and gone_at > v_now - interval '1 minute'),
     (select count(*) from omicron.permits where runner_id is not null) * (
@@ -1080,7 +1081,7 @@ begin
         select extract(epoch from v_now - starting_since) * 1000 as age from omicron.browser_sessions where status = 'ready' limit 100) live))
     into v_rate;
   if v_rate > 0 then
-    v_ms := (p_turn + 1) / v_rate;
+    v_ms := (p_turn + 1) / (0.9 * v_rate);
   elsif exists (select from omicron.runners where state = 'draining') then -- a permit is about to be freed
     v_ms := 1000;
   else
@@ -1090,9 +1091,10 @@ begin
   return ceil(least(86400000, greatest(0, coalesce(v_ms, 1000))));
 end $$;
 
--- Retry-After in milliseconds, of 1 to 30 s, for this expected wait: a caller that comes a second late finds its place, one that is early is refused.
+-- Retry-After in milliseconds, of 1 to 30 s, for this expected wait: a caller that comes late finds its place, one that is early is refused. It is
+-- rounded up to whole seconds.
 create or replace function omicron.line_retry_ms(p_wait_ms integer) returns integer
-language sql as $$ select least(30000, 1000 + p_wait_ms) $$;
+language sql as $$ select least(30000, 600 + p_wait_ms) $$;
 
 -- Null: the caller may take a place. Else the refusal, and its place in the line: held by a replica (`p_waits`), or kept for its return.
 -- `turn`: callers that come first; `ahead`: those of them that are waiting now.
@@ -1671,6 +1673,12 @@ language sql as $$
     set document = excluded.document, version = nextval('omicron.policy_versions'), updated_at = clock_timestamp()
 $$;
 
+-- The version of the layers that apply to one session, each by the version of its document; it changes with any of them. Null: a layer without a document.
+create or replace function omicron.policy_version(p_deployment bigint, p_user bigint, p_session bigint, p_presets boolean) returns text
+language sql stable as $$
+  select coalesce(nullif(concat_ws('.', 'd' || p_deployment, 's' || p_session, case when p_presets then 'sp' end, 'u' || p_user), ''), '0')
+$$;
+
 -- {version, layers: [{layer, policy}]} of one session, widest layer first, the presets of its lease last. Every start and every report reads it:
 -- PL/pgSQL plans a statement once per connection, SQL at each call.
 create or replace function omicron.policy_of(p_session uuid, p_user text) returns jsonb
@@ -1678,14 +1686,15 @@ language plpgsql stable as $$
 begin
   return (
     select jsonb_build_object(
-      'version', coalesce(string_agg(left(layer, 1) || version, '.' order by layer, version), '0'),
+      'version', omicron.policy_version(max(version) filter (where layer = 'deployment'), max(version) filter (where layer = 'user'),
+                                        max(version) filter (where layer = 'session'), count(*) > count(version)),
       'layers', coalesce(jsonb_agg(jsonb_build_object('layer', layer, 'policy', document)
                                    order by array_position(array['deployment', 'user', 'session'], layer), version), '[]'))
       from (
-        select layer, document, version::text from omicron.policies
+        select layer, document, version from omicron.policies
          where (layer, subject) in (('deployment', ''), ('user', p_user), ('session', p_session::text))
         union all
-        select 'session', options -> 'policy', 'p' from omicron.browser_sessions
+        select 'session', options -> 'policy', null from omicron.browser_sessions
          where id = p_session and options ? 'policy') l);
 end $$;
 
@@ -1716,6 +1725,24 @@ language sql stable as $$
     left join omicron.runners r on r.id = asked.id and r.redeemed_at is not null and r.state in ('leased', 'draining')
           and coalesce(r.draining_at, clock_timestamp()) + interval '1 day' > clock_timestamp()
    order by asked.place
+$$;
+
+-- All runners that hold a lease or whose uploads are awaited, as `live_leases` and `awaited_uploads` answer for one: a proxy watches thousands, and
+-- one pass over those that live takes a twentieth of the time. Null: the browser, or the uploader, holds nothing.
+create or replace function omicron.held_leases()
+returns table (runner_id uuid, session_id uuid, epoch integer, policy_version text, lease_ms float8, upload_ms float8)
+language sql stable as $$
+  select r.id, r.session_id, r.epoch,
+         case when s.id is not null then omicron.policy_version(d.version, u.version, l.version, s.options ? 'policy') end,
+         floor(date_part('epoch', s.expires_at - now()) * 1000),
+         case when r.redeemed_at is not null then floor(date_part('epoch', coalesce(r.draining_at - now(), '0') + interval '1 day') * 1000) end
+    from omicron.runners r
+    left join omicron.browser_sessions s on r.state = 'leased' and s.id = r.session_id and s.epoch = r.epoch and s.runner_id = r.id
+         and s.status in ('starting', 'ready') and s.expires_at > now()
+    left join omicron.policies d on d.layer = 'deployment' and d.subject = ''
+    left join omicron.policies u on u.layer = 'user' and u.subject = s.user_id
+    left join omicron.policies l on l.layer = 'session' and l.subject = s.id::text
+   where r.state in ('leased', 'draining') and r.session_id is not null
 $$;
 
 -- erase-user.sql
@@ -2450,13 +2477,17 @@ create or replace trigger tally_recording after insert or update of state on omi
   for each row when (new.kind = 'video' and new.state in ('stored', 'lost')) execute function omicron.tally_recording();
 
 -- user-actions.sql
--- An agent's request to its user (A10), and the answer. Null: this runner's lease is over. Repeating it changes
--- nothing.
+-- An agent's request to its user (A10), and the answer. Null: this runner's lease is over. Repeating it answers how it stands; a runner
+-- that waits repeats it each 20 s.
 create or replace function omicron.ask_user(p_session uuid, p_epoch integer, p_runner uuid, p_id uuid, p_reason text, p_seconds integer, p_credential jsonb default null)
 returns omicron.user_actions language plpgsql as $$
 declare
   a omicron.user_actions;
 begin
+  a := omicron.user_action(p_session, p_id);
+  if a.id is not null then
+    return a;
+  end if;
   if (select omicron.live_leases(array[p_runner])) ->> 'epoch' is distinct from p_epoch::text then
     return null;
   end if;
@@ -2466,8 +2497,7 @@ begin
   if found then
     perform omicron.write_event(p_session, p_epoch, 'user_action.requested', jsonb_build_object('id', p_id, 'reason', p_reason));
   end if;
-  select * into a from omicron.user_actions where id = p_id and session_id = p_session;
-  return a;
+  return omicron.user_action(p_session, p_id);
 end $$;
 
 -- One user action as it stands; one whose time is over, or whose lease has ended, is expired.
@@ -2484,6 +2514,14 @@ begin
   select * into a from omicron.user_actions where id = p_id and session_id = p_session;
   return a;
 end $$;
+
+-- Those of these user actions for which no agent waits any more, by the rule of `user_action`.
+create or replace function omicron.closed_user_actions(p_actions uuid[]) returns setof uuid
+language sql stable as $$
+  select asked.id from unnest(p_actions) asked(id)
+   where not exists (select from omicron.user_actions u join omicron.browser_sessions s on s.id = u.session_id and s.epoch = u.epoch
+                      where u.id = asked.id and u.status = 'pending' and u.expires_at > now() and s.status in ('starting', 'ready'))
+$$;
 
 -- The first answer counts. `p_by` has the person: `viewer`, `identity`; controllers of 0.1.0 know no person. Null: there is no such user action.
 create or replace function omicron.answer_user_action(p_session uuid, p_id uuid, p_status text, p_note text, p_by jsonb default null)
@@ -2847,17 +2885,17 @@ insert into omicron.migrations (name, digest, declares) values ('functions/artif
 insert into omicron.migrations (name, digest, declares) values ('functions/audit.sql', 'eb02b9355109a029914593855a9b6925a740efb576d9260288544d79c3b77474', '{omicron.set_audit(boolean),omicron.write_audit(jsonb),omicron.audit_event(),"omicron.audit_take(text, double precision, integer, double precision)",omicron.audit_written(bigint)}');
 insert into omicron.migrations (name, digest, declares) values ('functions/claim.sql', 'abae9a020a3c20526105b8fb10c543e314a3d37c703e4d1eb39d7bbbae76f397', '{"omicron.may_start(omicron.browser_sessions, integer)","omicron.beat_claim(uuid, integer, uuid, integer, integer)","omicron.begin_assignment(uuid, integer, uuid)","omicron.fail_claim(uuid, integer, uuid, text, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/close-lease.sql', 'e7335ebf38affd08475d2ce5e8606c69e9141c1d33fa312524845daa35c010cd', '{"omicron.drain_runner(uuid, text)","omicron.close_lease(omicron.browser_sessions, text, text, text)",omicron.expire_lease(omicron.browser_sessions)}');
-insert into omicron.migrations (name, digest, declares) values ('functions/egress-leases.sql', '92a9d450ee879816a16347b8ed82d844ac8eb9e6ad94e007e44c9048107f1962', '{omicron.live_leases(uuid[]),omicron.awaited_uploads(uuid[])}');
+insert into omicron.migrations (name, digest, declares) values ('functions/egress-leases.sql', 'c8b1bd4e9063326410c551384d5c478edaa68371a985443c4cf29e5c61db321a', '{omicron.live_leases(uuid[]),omicron.awaited_uploads(uuid[]),omicron.held_leases()}');
 insert into omicron.migrations (name, digest, declares) values ('functions/end-lease.sql', '1f614ad0f1b1ca5c7cb9cdf12e58e70c02e2e277220540cbad90f6209a05e2e2', '{"omicron.end_lease(uuid, text, integer, text)","omicron.archive(uuid, text)",omicron.end_all(text)}');
 insert into omicron.migrations (name, digest, declares) values ('functions/erase-user.sql', 'cdce99d095255236230bf91eec07985e552d9c7f6acf5aa5767ee59b267f6d2a', '{omicron.begin_erasure(text),"omicron.finish_erasure(text, text)","omicron.count_erased(text, jsonb)","omicron.erase_rows(text, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/event-stream.sql', '9bdf3570bdf40a06e89176dfd55acba65b203888505ecbfff7fb2d62f25e4559', '{omicron.event_tx(),omicron.event_horizon(),omicron.resume_event_clock(),"omicron.events_after(bigint, bigint, text, uuid, text[], integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/expire.sql', 'af1015304dc8c5d7a01b9df4215eb3543cdb02a3e8407a7b458296a124fab88e', '{omicron.expire_leases(integer),"omicron.fail_stuck_starts(integer, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/guards.sql', '27a83a76f33f9b344e9d76f32a7bb9cf94482675ad58870b03af67ba292cc900', '{omicron.guard_session(),omicron.guard_runner()}');
 insert into omicron.migrations (name, digest, declares) values ('functions/hibernate.sql', '1ae39493ce599a1063e77237be16a729db515b97fdbc33869536251930cd0dc0', '{omicron.expires_soon(omicron.browser_sessions),"omicron.expiring_leases(text, integer)","omicron.hibernation_refusal(omicron.browser_sessions, omicron.runners, integer, integer)","omicron.begin_hibernation(uuid, integer, uuid, integer)","omicron.hibernate(uuid, integer, uuid, integer, integer, text, uuid, integer, text, text, bigint, integer)"}');
-insert into omicron.migrations (name, digest, declares) values ('functions/line.sql', '340e7223ac35c0894e973215c4e9ed2f7152e150b007f15fbdcfbb9e30eddc8f', '{"omicron.free_places(text, text, bigint)",omicron.line_wait_ms(bigint),omicron.line_retry_ms(integer),"omicron.join_line(text, text, text, text, boolean, integer, boolean)","omicron.line_turns(text, text, bigint[])","omicron.leave_line(bigint, boolean)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/line.sql', 'a04f5fba0fd1d3f04ea4e54368c4c62b1324a4b7d26761f47290e35a210f5343', '{"omicron.free_places(text, text, bigint)",omicron.line_wait_ms(bigint),omicron.line_retry_ms(integer),"omicron.join_line(text, text, text, text, boolean, integer, boolean)","omicron.line_turns(text, text, bigint[])","omicron.leave_line(bigint, boolean)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/make-ready.sql', 'dd7712930c9495290b1d71744686b5e00dff0f232f93d63e55bed4903858ad92', '{"omicron.make_ready(uuid, integer, uuid, text, text, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/may-act.sql', '75430f3169d777629d4d5a3927bfc95a218366849c10029bf7336e89cb49fb76', '{"omicron.may_act(uuid, integer)"}');
-insert into omicron.migrations (name, digest, declares) values ('functions/policies.sql', '36db4c866414bb4d0730426dd3a5d0352ae0f5bb25373e5f0860eaf1f15c68e0', '{"omicron.put_policy(text, text, jsonb)","omicron.policy_of(uuid, text)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/policies.sql', '303c7197b48996266831c3e99c2f5ad24a300e42cec23fd0525590c6508c5e47', '{"omicron.put_policy(text, text, jsonb)","omicron.policy_version(bigint, bigint, bigint, boolean)","omicron.policy_of(uuid, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/pool.sql', 'f50591debb37826fa1964f53059704a8065accdf5f6b2fc87f2aa1bad3701dd0', '{omicron.set_capacity(integer),"omicron.give_way(text, text)","omicron.plan_pool(text, text, integer, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/profiles.sql', '3b7ab7806ef7a014810aabaacb1b8cbe6f25412816dae3e47d4e7385fe5f86e7', '{"omicron.profile_holder(text, text, uuid)",omicron.profile_in_use(omicron.browser_sessions),"omicron.has_other_profile(omicron.browser_sessions, jsonb)","omicron.make_profile(text, text)","omicron.claim_profile(text, uuid, jsonb)",omicron.profile_closing(omicron.profiles),"omicron.open_profile(omicron.browser_sessions, uuid)","omicron.profile_content(omicron.profiles, integer)","omicron.lease_profile(uuid, integer, uuid)","omicron.written_profile(uuid, integer, uuid)","omicron.begin_objects(uuid, integer, uuid, text[], bigint[], bigint)","omicron.save_refusal(uuid, integer, uuid)","omicron.commit_save(uuid, integer, uuid, text, text, text, bigint, text[], jsonb, integer)","omicron.drop_versions(uuid, integer)","omicron.lease_chunks(uuid, integer, uuid, text[])","omicron.release_profile(uuid, integer, uuid)",omicron.drop_unused_key(text),"omicron.delete_profile(text, text)","omicron.loose_objects(integer, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/prune.sql', '790bc3b806931aa4d2a8b5961bfe9744ca6b8fb5cc4a0db9adb0ee792ef53030', '{omicron.may_prune(),"omicron.floor_place(text, text)","omicron.first_epoch(text, text)","omicron.prune_events(integer, bigint, integer)",omicron.prune_artifacts(uuid[]),"omicron.prune_sessions(integer, jsonb, integer)","omicron.prune_runners(integer, integer)"}');
@@ -2869,7 +2907,7 @@ insert into omicron.migrations (name, digest, declares) values ('functions/runne
 insert into omicron.migrations (name, digest, declares) values ('functions/snapshot.sql', '24bef019edef55a14ecd21a6eacac57f805a722cecbee07f658ed79c34f2f585', '{"omicron.lease_snapshot(uuid, integer, uuid)",omicron.drop_snapshot(uuid),"omicron.restored_options(omicron.browser_sessions, jsonb)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/tallies.sql', '1c9098173cd13602e74ef81b7e064bf068f448e36a66f7c77efea94830af32cc', '{"omicron.tally(text, text)",omicron.tally_end(),omicron.tally_kind(),omicron.tally_recording()}');
 insert into omicron.migrations (name, digest, declares) values ('functions/timeline.sql', 'f7d5511f545ab43fc815c78b6d7fd3ffe7da6324dcfc4c6b3e4360ee115f3071', '{"omicron.write_event(uuid, integer, text, jsonb)","omicron.held_lease(uuid, integer, uuid)","omicron.write_events(uuid, integer, uuid, jsonb)",omicron.write_denials(jsonb)}');
-insert into omicron.migrations (name, digest, declares) values ('functions/user-actions.sql', '9e3074bb4efe76d07e3a7e5130aa6f471196fbfe929d016492bea1d244226d59', '{"omicron.ask_user(uuid, integer, uuid, uuid, text, integer, jsonb)","omicron.user_action(uuid, uuid)","omicron.answer_user_action(uuid, uuid, text, text, jsonb)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/user-actions.sql', 'd3a56a65a9aa9182ca093b8359055d641dc78854ee5dc9d3dcfde456bfe54226', '{"omicron.ask_user(uuid, integer, uuid, uuid, text, integer, jsonb)","omicron.user_action(uuid, uuid)",omicron.closed_user_actions(uuid[]),"omicron.answer_user_action(uuid, uuid, text, text, jsonb)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/vault.sql', '1f624e7bfa7f06f6241e60d7a4a6e6835bf370408797b3a38f74c0b3717453d8 t', '{}');
 insert into omicron.migrations (name, digest, declares) values ('functions/webhooks.sql', '5effad47a31704c8ed94a0cf2a27ebc956d024cf91c3645b489239e46b8cf377', '{omicron.webhook_view(omicron.webhooks),omicron.list_webhooks(uuid),"omicron.add_webhook(uuid, text, text, text[], text, text, integer)","omicron.pause_webhook(uuid, boolean)","omicron.rotate_webhook_secret(uuid, text, double precision)",omicron.webhook_secrets(omicron.webhooks),omicron.webhook_target(uuid),omicron.free_webhooks(),"omicron.hold_webhook(uuid, uuid, boolean, double precision)","omicron.release_webhook(uuid, uuid)","omicron.holds_webhook(uuid, uuid)",omicron.waiting_sessions(uuid),"omicron.advance_webhook(uuid, uuid, bigint, bigint, boolean, jsonb, double precision)","omicron.webhook_event(omicron.session_events, omicron.browser_sessions, omicron.webhooks, double precision)","omicron.due_waits(uuid, integer, integer, double precision)","omicron.settle_wait(uuid, uuid, uuid, bigint, bigint, boolean, boolean, text, double precision, jsonb)","omicron.list_webhook_failures(uuid, bigint, integer)","omicron.replay_webhook(uuid, bigint[])","omicron.replayed_events(uuid, integer)","omicron.settle_replay(uuid, uuid, bigint[], jsonb)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/work.sql', '67c60c63ea22d026eb6beb4f112cb19f1d63c94e79ec435133e145b7d4e3acab', '{"omicron.take_work(text, text, integer, integer)",omicron.launch_over(uuid),"omicron.runner_up(uuid, uuid, text)"}');
