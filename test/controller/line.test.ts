@@ -119,14 +119,15 @@ describe('the line of callers where every place is taken', () => {
     );
     const told = [];
     for (let n = 1; n <= 40; n++) told.push((await p.refused(`user-${n}`, true)).retryAfterMs / 1_000);
-    expect(told.slice(0, 3)).toEqual([3, 4, 5]); // one place a second, those before it, and a second
+    // one place a second for those before it, of which nine tenths are counted on, and 0.6 s
+    expect(told.slice(0, 3)).toEqual([2.823, 3.934, 5.045]);
     expect(told[39]).toBe(30);
     const { retryAfterMs } = (await p.leases.leaveLine((await p.refused('user-5', true)).place ?? '', true)) ?? {};
-    expect(retryAfterMs).toBe(7_000);
+    expect(retryAfterMs).toBe(7_267);
   });
 });
 
-it('expects leases to last as those that ended lately, and before one has ended three times as long as they have', async () => {
+it('expects leases to last as those that ended lately, else those before, and before one has ended three times as long as they have', async () => {
   const database = await freshPostgres();
   const p = protocol(database, { userLimit: 1_000 });
   await p.warm(4);
@@ -143,17 +144,25 @@ it('expects leases to last as those that ended lately, and before one has ended 
       `update omicron.browser_sessions set starting_since = clock_timestamp() - make_interval(secs => $1)`,
       [seconds],
     );
+  const end = (lastedSeconds: number, secondsAgo: number) =>
+    database.query(
+      `insert into omicron.runners (provider, template, state, assigned_at, gone_at)
+       select 'local', 't1', 'gone', gone_at - make_interval(secs => $1), gone_at
+         from (values (clock_timestamp() - make_interval(secs => $2))) ended (gone_at)`,
+      [lastedSeconds, secondsAgo],
+    );
+  // Nine tenths of the rate, and 0.6 s.
   await age(0.1);
-  expect(await told('ada')).toEqual([1, 0]); // four places, each for some 300 ms
+  expect(await told('ada')).toEqual([0, 0]); // four places, each for some 300 ms
   await age(10);
-  expect(await told('bob')).toEqual([16, 15]); // the second place of four in 30 s, and a second
-  await database.query(
-    `insert into omicron.runners (provider, template, state, assigned_at, gone_at)
-     values ('local', 't1', 'gone', clock_timestamp() - interval '30 seconds', clock_timestamp() - interval '10 seconds')`,
-  );
-  expect(await told('eve')).toEqual([16, 15]); // the third of four that last 20 s each
+  expect(await told('bob')).toEqual([17, 16]); // the second place of four in 30 s
+  await age(0.1);
+  await end(10, 3_600);
+  expect(await told('joan')).toEqual([8, 8]); // the third of four that last 10 s each
+  await end(20, 10);
+  expect(await told('eve')).toEqual([22, 22]); // the fourth of four that last 20 s each
   await age(600);
-  expect(await told('joe')).toEqual([30, 240]); // one a minute is more than four in 600 s
+  expect(await told('joe')).toEqual([30, 333]); // one a minute is more than four in 600 s
 });
 
 const CAPACITY = 3;
