@@ -26,6 +26,7 @@ import {
   NO_SPAN,
   permittedAttributes,
   type Span,
+  type SpanAttributes,
   type SpanIds,
   type SpanOptions,
   type TracedProgram,
@@ -83,21 +84,7 @@ export function openTelemetry(
       },
       context === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, context),
     );
-    return {
-      // few spans are asked for these
-      get ids() {
-        return idsOf(span.spanContext(), sent?.spanId);
-      },
-      get traceparent() {
-        return writeTraceparent(span.spanContext());
-      },
-      set(more) {
-        span.setAttributes(permittedAttributes(more));
-        if (more['error.type'] !== undefined) span.setStatus({ code: SpanStatusCode.ERROR });
-      },
-      run: work => active.run(span, work),
-      end: () => span.end(),
-    };
+    return new RecordedSpan(span, sent?.spanId, active);
   };
 
   return {
@@ -118,6 +105,40 @@ export function openTelemetry(
       losses.report();
     },
   };
+}
+
+/** A class, as there are some ten of these in a lease: closures would be made for each. */
+class RecordedSpan implements Span {
+  readonly #span: OtelSpan;
+  readonly #sentId: string | undefined;
+  readonly #active: AsyncLocalStorage<OtelSpan>;
+
+  constructor(span: OtelSpan, sentId: string | undefined, active: AsyncLocalStorage<OtelSpan>) {
+    this.#span = span;
+    this.#sentId = sentId;
+    this.#active = active;
+  }
+
+  get ids(): SpanIds {
+    return idsOf(this.#span.spanContext(), this.#sentId);
+  }
+
+  get traceparent(): string {
+    return writeTraceparent(this.#span.spanContext());
+  }
+
+  set(attributes: SpanAttributes): void {
+    this.#span.setAttributes(permittedAttributes(attributes));
+    if (attributes['error.type'] !== undefined) this.#span.setStatus({ code: SpanStatusCode.ERROR });
+  }
+
+  run<T>(work: () => T): T {
+    return this.#active.run(this.#span, work);
+  }
+
+  end(): void {
+    this.#span.end();
+  }
 }
 
 const idsOf = ({ traceId, spanId }: SpanContext, parent?: string): SpanIds => ({

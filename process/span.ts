@@ -37,6 +37,16 @@ export type SpanAttributes = { readonly [Name in keyof typeof FORMS]?: string | 
  * query, a text, an argument, a message or a name that a user chose, and a value that is none of these is left out.
  */
 export function permittedAttributes(attributes: Readonly<Record<string, unknown>>): SpanAttributes {
+  if (!Object.isFrozen(attributes)) return keepPermitted(attributes);
+  const known = frozen.get(attributes) ?? keepPermitted(attributes);
+  frozen.set(attributes, known);
+  return known;
+}
+
+/** Attributes that cannot change, such as those of a statement, are judged once. */
+const frozen = new WeakMap<object, SpanAttributes>();
+
+function keepPermitted(attributes: Readonly<Record<string, unknown>>): SpanAttributes {
   const permitted: Record<string, string | number> = {};
   for (const name of Object.keys(attributes)) {
     const value = attributes[name];

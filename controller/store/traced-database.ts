@@ -30,9 +30,9 @@ export function tracedDatabase(database: Database): Database {
 function describeStatement(sql: string): { name: string; options: SpanOptions } {
   const step = /\b(omicron\.[a-z_]+)\(/.exec(sql)?.[1];
   const operation = /^\s*([a-z]+)/i.exec(sql)?.[1]?.toUpperCase() ?? 'SELECT';
-  const attributes = {
+  const attributes = Object.freeze({
     'db.system.name': 'postgresql',
     ...(step === undefined ? { 'db.operation.name': operation } : { 'db.stored_procedure.name': step }),
-  };
+  });
   return { name: step ?? operation, options: { kind: 'client', attributes } };
 }
