@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { cp, mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { buildImages, IMAGES_DIR } from '../images/build.ts';
+import { buildImages, IMAGES_DIR, rebuildImages } from '../images/build.ts';
 import { type Builder, findBuilder } from '../images/builder.ts';
 import { CLUSTER_IMAGES, IMAGES } from '../images/context.ts';
 import { localTool } from './kubectl.ts';
@@ -71,6 +71,18 @@ export async function testImages(
   const builder = await besideBuilder(tool, environment);
   const { runner } = await buildImages(builder, { names: IMAGES, ...LOCAL, log });
   await fixturesImage(builder, runner, log);
+}
+
+/** Builds the images of the product, and each once more: whether both have the same digest. */
+export async function rebuildTestImages(
+  tool: string,
+  environment: NodeJS.ProcessEnv,
+  log: (line: string) => void,
+): Promise<Readonly<Record<(typeof CLUSTER_IMAGES)[number], boolean>>> {
+  const builder = await besideBuilder(tool, environment);
+  const options = { names: CLUSTER_IMAGES, ...LOCAL, log };
+  await buildImages(builder, options);
+  return rebuildImages(builder, options);
 }
 
 /** The builder for the cluster beside the checkout, once its base image is built. */

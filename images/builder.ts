@@ -5,19 +5,27 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Architecture } from '../contract/names.ts';
 
+export interface BuildHow {
+  /** Another architecture than this machine's: what the Dockerfile runs needs an emulator then. */
+  readonly foreign?: Architecture | undefined;
+  /** Every step is carried out, as on a machine that has built nothing. */
+  readonly uncached?: boolean;
+}
+
 /** The program that makes images. Names are full references, e.g. `localhost/omicron-browser-runner:0123456789abcdef`. */
 export interface Builder {
   exists(image: string): Promise<boolean>;
   /** Pulls an image by its tag; answers the digest, `sha256:…`, that the tag has in its registry. */
   pull(image: string): Promise<string>;
-  /** For another architecture than this machine's where one is given: what the Dockerfile runs needs an emulator then. */
   build(
     image: string,
     context: string,
     dockerfile: string,
     args: Readonly<Record<string, string>>,
-    foreign?: Architecture,
+    how?: BuildHow,
   ): Promise<void>;
+  /** Digest of an image that was built: the same for the same files and settings. */
+  digest(image: string): Promise<string>;
   /** Runs a command in the image; answers what it printed. */
   output(image: string, command: readonly string[]): Promise<string>;
   /** Pushes under another reference; answers the digest, `sha256:…`, under which the registry keeps it. */
@@ -26,6 +34,11 @@ export interface Builder {
   archive(images: readonly string[], path: string): Promise<void>;
 }
 
+/**
+ * Time of an image and of its files, in seconds: the time of the build would give each build another digest. 1 January 2020.
+ * https://reproducible-builds.org/specs/source-date-epoch/
+ */
+const SOURCE_DATE_EPOCH = '1577836800';
 /** Images in the folder of layers, some 150 MB each, before it is cleared. */
 const ARCHIVED_MAX = 16;
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
@@ -49,7 +62,10 @@ const succeeds = (work: Promise<unknown>): Promise<boolean> =>
 const buildArgs = (args: Readonly<Record<string, string>>) =>
   Object.entries(args).flatMap(([name, value]) => ['--build-arg', `${name}=${value}`]);
 
-const platform = (foreign: Architecture | undefined) => (foreign ? [`--platform=linux/${foreign}`] : []);
+const howArgs = ({ foreign, uncached }: BuildHow) => [
+  ...(foreign ? [`--platform=linux/${foreign}`] : []),
+  ...(uncached ? ['--no-cache'] : []),
+];
 
 const docker = (run: Run): Builder => ({
   exists: image => succeeds(run('docker', 'image', 'inspect', image)),
@@ -58,18 +74,11 @@ const docker = (run: Run): Builder => ({
     if (digest === undefined) throw new Error(`docker does not say under which digest ${image} was pulled`);
     return digest;
   },
-  build: async (image, context, dockerfile, args, foreign) =>
-    void (await run(
-      'docker',
-      'build',
-      ...platform(foreign),
-      '-t',
-      image,
-      '-f',
-      dockerfile,
-      ...buildArgs(args),
-      context,
-    )),
+  async build(image, context, dockerfile, args, how = {}) {
+    const all = buildArgs({ ...args, SOURCE_DATE_EPOCH });
+    await run('docker', 'build', ...howArgs(how), '-t', image, '-f', dockerfile, ...all, context);
+  },
+  digest: image => run('docker', 'image', 'inspect', '--format={{.Id}}', image),
   output: (image, [program = '', ...args]) => run('docker', 'run', '--rm', '--entrypoint', program, image, ...args),
   async push(image, to) {
     await run('docker', 'tag', image, to);
@@ -89,11 +98,11 @@ const buildah = (run: Run): Builder => ({
     await run('buildah', 'pull', '--quiet', `docker://${image}`);
     return await run('buildah', 'inspect', '--type', 'image', '--format', '{{.FromImageDigest}}', image);
   },
-  build: async (image, context, dockerfile, args, foreign) =>
-    void (await run(
-      'buildah',
-      ...['bud', '--layers', ...platform(foreign), '-t', image, '-f', dockerfile, ...buildArgs(args), context],
-    )),
+  async build(image, context, dockerfile, args, how = {}) {
+    const options = ['--layers', '--timestamp', SOURCE_DATE_EPOCH, ...howArgs(how)];
+    await run('buildah', 'bud', ...options, '-t', image, '-f', dockerfile, ...buildArgs(args), context);
+  },
+  digest: image => run('buildah', 'inspect', '--type', 'image', '--format', '{{.FromImageDigest}}', image),
   async output(image, command) {
     const container = await run('buildah', 'from', image);
     try {

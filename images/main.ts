@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Command, Option } from 'commander';
 import { ARCHITECTURES, type Architecture } from '../contract/names.ts';
 import { BASES, pinBases, requireDigest } from './base.ts';
-import { buildImages } from './build.ts';
+import { buildImages, rebuildImages } from './build.ts';
 import { type Builder, findBuilder } from './builder.ts';
 import { CLUSTER_IMAGES, IMAGES, type ImageName } from './context.ts';
 
@@ -31,6 +31,7 @@ const command = new Command('images')
       'images to build: the runner alone where browser nodes are of another architecture',
     ).choices(IMAGES),
   )
+  .option('--twice', 'builds each once more, and fails where one has another digest')
   .option('--pin', `writes the digests that the tags of the bases have now into ${BASES}, and builds nothing`)
   .parse();
 const options = command.opts<{
@@ -38,6 +39,7 @@ const options = command.opts<{
   push?: string;
   architecture?: Architecture;
   only?: ImageName[];
+  twice?: true;
   pin?: true;
 }>();
 
@@ -72,7 +74,13 @@ async function main(): Promise<void> {
     return;
   }
   const how = { ...(base ? { base } : {}), architecture, log: console.log };
-  if (environment === undefined) await buildImages(builder, { names: only, ...how });
+  if (options.twice) {
+    if (architecture !== undefined) throw new Error('--twice builds for this machine alone: leave --architecture out');
+    await buildImages(builder, { names: only, ...how });
+    const same = await rebuildImages(builder, { names: only, ...how });
+    const different = only.filter(name => !same[name]);
+    if (different.length > 0) throw new Error(`another digest when built again: ${different.join(', ')}`);
+  } else if (environment === undefined) await buildImages(builder, { names: only, ...how });
   else {
     const names = CLUSTER_IMAGES.filter(name => only.includes(name));
     await push(builder, await buildImages(builder, { names, ...how }), environment);

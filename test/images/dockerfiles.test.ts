@@ -41,6 +41,18 @@ describe('the Dockerfiles', () => {
     expect(text).not.toMatch(/^(CMD|ENTRYPOINT) [^[]/m);
   });
 
+  it.each(IMAGES)('%s keeps no cache and no log of apt, which hold the time of the build', async name => {
+    const installs = (await dockerfile(name)).match(/^RUN apt-get update[^#]*?(?=^[A-Z#])/gms) ?? [];
+    expect(installs).toHaveLength(1);
+    for (const left of [
+      '/var/lib/apt/lists/*',
+      '/var/cache/apt/*.bin',
+      '/var/cache/ldconfig/aux-cache',
+      '/var/log/apt',
+    ])
+      expect(installs[0], left).toMatch(new RegExp(`rm -rf .*${left.replaceAll(/[*.]/g, '\\$&')}`));
+  });
+
   it("the runner's starts as local runners do", async () => {
     const text = await dockerfile('runner');
     const entry: string[] = JSON.parse(/^ENTRYPOINT (.*)$/m.exec(text)?.[1] ?? '[]');
