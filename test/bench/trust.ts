@@ -1,9 +1,16 @@
 /**
- * The cost and worth of watching a deployment: `npm run bench -- trust [--live 5000]`. Series of a controller with many sessions, the CPU of
- * tracing (as `scale --traced`), and events that are delivered. Writes section `trust` of `.omicron/bench.json`.
+ * Watching, verifying and paying for a deployment: `npm run bench -- trust [--live 5000] [--images]`. Series of a controller with many sessions;
+ * the CPU of tracing (as `scale --traced`); events that are delivered; parts of a release that have the same digest when they are built twice,
+ * images only with `--images`, which takes minutes and the cluster beside the checkout; USD of a session-hour of prod's browser nodes, as the
+ * command `cost` estimates them, on demand and on spot instances alone. Writes section `trust` of `.omicron/bench.json`.
  */
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { rebuildTestImages } from '../../cluster/images.ts';
+import { besideCluster } from '../../cluster/kubectl.ts';
 import { ENV } from '../../contract/names.ts';
+import { dryRun } from '../../release/dry-run.ts';
 import { startPostgresServer } from '../postgres-server.ts';
 import { measureEventRate } from './event-rate.ts';
 import { machine, writeSections } from './figures.ts';
@@ -11,15 +18,45 @@ import { newDatabase } from './new-database.ts';
 import { measureSeries } from './series.ts';
 import { measureTraced } from './traced.ts';
 
-const { values } = parseArgs({ options: { live: { type: 'string', default: '5000' } } });
+const { values } = parseArgs({
+  options: { live: { type: 'string', default: '5000' }, images: { type: 'boolean', default: false } },
+});
 const EVENT_SECONDS = 10;
+const PRICED_SESSIONS = '500';
+const ROOT = join(import.meta.dirname, '../..');
+const log = (line: string) => void process.stderr.write(`${line}\n`);
 
+function usdOfNodes(...options: string[]): number {
+  const command = [join(ROOT, 'cli/bin.js'), 'cost', '--env', 'prod', '--sessions', PRICED_SESSIONS, ...options];
+  const estimate = JSON.parse(execFileSync(process.execPath, [...command, '-o', 'json'], { encoding: 'utf8' }));
+  return Math.round(100_000 * estimate.usd_session_hour_by_part['browser nodes']) / 100_000;
+}
+
+/** Whether each image has the same digest when it is built again; null, and why, where none was built. */
+async function imagesTwice(): Promise<{ images: boolean | null; images_reason?: string }> {
+  if (!values.images) return { images: null, images_reason: 'not built: --images was not given' };
+  const tool = besideCluster('cluster');
+  if (tool === undefined) return { images: null, images_reason: 'no cluster beside the checkout has a base for them' };
+  const same = await rebuildTestImages(tool, process.env, log);
+  return { images: Object.values(same).every(Boolean) };
+}
+
+async function reproducible() {
+  const commit = execFileSync('git', ['rev-parse', 'HEAD'], { cwd: ROOT, encoding: 'utf8' }).trim();
+  const { manifests, packages, 'omicron-browser': chart } = (await dryRun(commit)).reproducible;
+  return { ...(await imagesTwice()), manifests, chart, packages };
+}
+
+const usd_per_session_hour = { on_demand: usdOfNodes(), idle: usdOfNodes('--spot', '100') };
+const parts = await reproducible();
 const server = await startPostgresServer({ server: ['-c', 'synchronous_commit=off'] });
 try {
   const trust = {
     series: await measureSeries(server.url, Number(values.live)),
     ...(await measureTraced(server.url)),
     events: await measureEventRate(EVENT_SECONDS, { [ENV.databaseUrl]: await newDatabase(server.url, 'events') }),
+    reproducible: parts,
+    usd_per_session_hour,
     machine: machine(),
   };
   process.stdout.write(`${JSON.stringify(trust, null, 2)}\n`);
