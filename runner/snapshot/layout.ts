@@ -65,8 +65,11 @@ export function layout(outline: readonly Outline[], options: LayoutOptions): str
   const isSearched = tokensMax > TOKENS_DEFAULT ? undefined : isLonger(SEARCHED_SHARE * tokensMax);
   const write = (caps: Caps, stopsAt?: number) => writeLines(outline, { caps, depth, isNumbered, isSearched, stopsAt });
   // Rows are left out first, of the longest runs of them, those without controls before others; then texts, then ways to go on.
-  for (const rows of [Infinity, undefined]) {
-    const capsOf = (cap: number): Caps => ({ rows: rows ?? cap, idle: cap, searched: SEARCHED, ways: Infinity });
+  const capped: readonly ((cap: number) => Caps)[] = [
+    cap => ({ rows: Infinity, idle: cap, searched: SEARCHED, ways: Infinity }),
+    cap => ({ rows: cap, idle: Math.min(cap, SEARCHED), searched: SEARCHED, ways: Infinity }),
+  ];
+  for (const capsOf of capped) {
     const fits = (cap: number): boolean => tokensIn(write(capsOf(cap), tokensMax), tokensMax) <= tokensMax;
     if (fits(SEARCHED)) return joinLines(write(capsOf(findLargest(CAP_MAX, fits))));
   }

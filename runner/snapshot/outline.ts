@@ -77,6 +77,9 @@ export const charactersIn = (nodes: readonly (AriaNode | string)[]): number =>
 export const charactersOf = (lines: readonly Outline[]): number =>
   lines.reduce((sum, { line, children }) => sum + line.length + charactersOf(children), 0);
 
+/** Addresses of links that a script handles. */
+const LEADS_NOWHERE = /^(?:#!?|javascript:(?:void(?:\(0\)| 0))?;?)$/i;
+
 function linesOf(node: AriaNode): Outline[] {
   const children = linesIn(node.children ?? []);
   const acted = isActedOn(node);
@@ -84,7 +87,7 @@ function linesOf(node: AriaNode): Outline[] {
     return inGroup([...(node.text === undefined ? [] : textLine(node.text, node.ref)), ...children], node.ref);
   if (node.role === 'img' && node.name === undefined && !acted) return children;
   const url =
-    node.url === undefined
+    node.url === undefined || LEADS_NOWHERE.test(node.url)
       ? []
       : [{ role: '/url', line: `/url: ${shownAddress(node.url)}`, ref: undefined, children: [] }];
   const written = (node.lines ?? []).map(each => ({

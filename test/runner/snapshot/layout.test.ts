@@ -49,6 +49,19 @@ test('rows that hold nothing to act on are left out before those that do', () =>
   expect(text).not.toContain('more of listitem');
 });
 
+test('rows with controls take the room if not all of them fit', () => {
+  const links = numbered(120, n => ({ role: 'link', name: `Topic ${n}`, ref: `e${n}`, url: '#' }));
+  const page: AriaNode[] = [
+    { role: 'table', children: numbered(300, row) },
+    { role: 'list', children: links },
+  ];
+  const lines = layout(outlineOf(page), { tokensMax: 1_000 }).split('\n');
+  const topics = lines.filter(line => line.includes('link'));
+  expect(topics.length).toBeGreaterThan(4 * lines.filter(line => line.includes('Thing')).length);
+  // An address that leads nowhere is not written.
+  expect(topics[0]).toMatch(/\]$/);
+});
+
 test('a larger budget shows more rows', () => {
   const page = outlineOf(numbered(3_000, row));
   const shown = (tokensMax: number) => layout(page, { tokensMax }).split('\n').length;
