@@ -53,12 +53,15 @@ interface Rectangle {
 interface Box extends Part {
   readonly labels: Iterable<Part> | null;
   scrollIntoView(options: { block: 'nearest'; inline: 'nearest' }): void;
-  getRootNode(): { elementFromPoint(x: number, y: number): Part | null };
+  readonly ownerDocument: {
+    readonly defaultView: { getComputedStyle(element: Part): { readonly pointerEvents: string } } | null;
+  };
+  getRootNode(): { elementsFromPoint(x: number, y: number): Part[] };
 }
 
 /**
- * Runs in the page. A part of the label that lies over the box is clicked there. If nothing is seen of the box (1 pixel,
- * for screen readers only), its label is clicked at the beginning: there may be a link in it.
+ * Runs in the page. A part of the label that lies over the box is clicked there, whatever lies over both for a moment. If nothing is seen of the
+ * box (1 pixel, for screen readers only) or it takes no pointer, its label is clicked at the beginning: there may be a link in it.
  */
 function askDrawn(element: object): object {
   const EDGE = 2;
@@ -71,13 +74,16 @@ function askDrawn(element: object): object {
   box.scrollIntoView({ block: 'nearest', inline: 'nearest' });
   const { x, y, width, height } = box.getBoundingClientRect();
   const [middleX, middleY] = [x + width / 2, y + height / 2];
-  const found = box.getRootNode().elementFromPoint(middleX, middleY);
+  const isOfLabel = (part: Part) => labels.some(label => label.contains(part));
+  const stack = box.getRootNode().elementsFromPoint(middleX, middleY);
+  const found = stack.find(part => part === box || isOfLabel(part));
   if (found === box) return {};
   const isTiny = width <= 1 || height <= 1;
-  if (found !== null && !isTiny && labels.some(label => label.contains(found))) return at(found, middleX, middleY);
+  if (found !== undefined && !isTiny) return at(found, middleX, middleY);
+  const takesPointer = box.ownerDocument.defaultView?.getComputedStyle(box).pointerEvents !== 'none';
   const [label] = labels;
   const first = label?.getClientRects()[0];
-  if (label === undefined || first === undefined || !(isTiny || found === null)) return {};
+  if (label === undefined || first === undefined || !(isTiny || stack.length === 0 || !takesPointer)) return {};
   const beginning = label.matches(':dir(rtl)') ? first.x + first.width - EDGE : first.x + EDGE;
   return at(label, beginning, first.y + first.height / 2);
 }

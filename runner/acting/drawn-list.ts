@@ -67,7 +67,12 @@ interface Part {
   getAttribute(name: string): string | null;
   querySelectorAll(selector: string): ArrayLike<Part>;
   checkVisibility(): boolean;
-  getRootNode(): { getElementById(id: string): Part | null; querySelectorAll(selector: string): ArrayLike<Part> };
+  getRootNode(): {
+    /** A shadow root has one. */
+    readonly host?: Part;
+    getElementById(id: string): Part | null;
+    querySelectorAll(selector: string): ArrayLike<Part>;
+  };
 }
 
 /** Runs in the page: the options that are shown, in the list that the element is or names, else in any list that is open. */
@@ -78,7 +83,10 @@ function findOptions(element: object, before: readonly object[] = []): object[] 
   const named = ids.flatMap(id => (id === '' ? [] : (root.getElementById(id) ?? [])));
   const shown = (options: ArrayLike<Part>) =>
     Array.from(options).filter(option => option.checkVisibility() && !before.includes(option));
-  const within = [list, ...named].flatMap(each => shown(each.querySelectorAll('[role=option]')));
+  // Options that stand in an element's own content are shown in a slot of its list.
+  const within = [list, ...named, ...(root.host ? [root.host] : [])].flatMap(each =>
+    shown(each.querySelectorAll('[role=option]')),
+  );
   return within.length > 0 ? within : shown(root.querySelectorAll('[role=listbox] [role=option]'));
 }
 

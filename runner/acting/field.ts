@@ -63,6 +63,7 @@ interface Part {
   readonly readOnly?: boolean;
   readonly multiple?: boolean;
   readonly maxLength?: number;
+  readonly list?: { readonly options: Iterable<Option> } | null;
   readonly parentElement: Part | null;
   readonly innerText: string;
   readonly labels?: Iterable<Part> | null;
@@ -143,19 +144,21 @@ function readFields(named: object): unknown {
       names: [] as string[],
       options: [] as unknown[],
     };
-    if (field.localName === 'select') {
-      const options = [...field.options].map(each => ({
+    const optionsOf = (options: Iterable<Option>) =>
+      [...options].map(each => ({
         text: text(each.label || each.text),
         value: each.value,
         isDisabled: each.matches(':disabled'),
       }));
-      return { ...facts, kind: 'list', options };
-    }
+    if (field.localName === 'select') return { ...facts, kind: 'list', options: optionsOf(field.options) };
     if (['checkbox', 'radio'].includes(type)) return { ...facts, kind: type, names: namesOf(field) };
     if (type === 'file') return { ...facts, kind: 'file' };
     if (type === 'range') return { ...facts, kind: 'formed', scale: scaleOf(field) };
     if (/^(?:date|time|datetime-local|month|week|number|color)$/.test(type)) return { ...facts, kind: 'formed' };
-    if (['input', 'textarea'].includes(field.localName)) return facts;
+    // Nothing can be typed into it: a click opens its list.
+    if (facts.isCombobox && facts.obstacle === 'read-only') return { ...facts, kind: 'drawn', obstacle: 'none' };
+    if (['input', 'textarea'].includes(field.localName))
+      return { ...facts, options: optionsOf(field.list?.options ?? []) };
     if (/^(?:checkbox|switch|menuitemcheckbox)$/.test(role))
       return { ...facts, kind: 'checkbox', names: namesOf(field) };
     if (/^(?:radio|menuitemradio)$/.test(role)) return { ...facts, kind: 'radio', names: namesOf(field) };

@@ -7,12 +7,17 @@ import { pinTarget } from './target.ts';
 const FIND_MS = 1_000;
 
 /** Whether a text would be compared with what the target's element offers, and did not offer before a secret was filled in. */
-export async function choosesAnew(page: Page, { target, texts }: Choice, before: BeforeFill): Promise<boolean> {
+export async function choosesAnew(
+  page: Page,
+  { target, texts, isNeverTyped }: Choice,
+  before: BeforeFill,
+): Promise<boolean> {
   const element = await pinTarget(page, target, FIND_MS);
   if (element === undefined) return false;
-  const { kind } = await fieldOf(element);
+  const { kind, isCombobox, options } = await fieldOf(element);
   if (kind === 'list') return !(await before.isSameList(element));
-  return kind !== 'other' && kind !== 'formed' && !texts.every(text => SWITCH.test(text.trim()));
+  if (kind === 'other') return isNeverTyped === true && (isCombobox || options.length > 0);
+  return kind !== 'formed' && !texts.every(text => SWITCH.test(text.trim()));
 }
 
 /** Texts that switch a checkbox or a radio button on, or off, whatever its label is. */

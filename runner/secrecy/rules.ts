@@ -57,6 +57,8 @@ export interface SecrecyRulesOptions {
 export interface Choice {
   readonly target: string;
   readonly texts: readonly string[];
+  /** The text is looked for among the options of a field into which other tools type it. */
+  readonly isNeverTyped?: boolean;
 }
 
 /** A refusal that holds once a credential was filled in. */

@@ -89,19 +89,26 @@
   });
 
   /** When the last of the movements that come to an end has ended, such as the fading of a view; one beyond `untilMs` is not waited for. */
-  function movingUntil(nowMs, untilMs) {
+  function movingUntil(nowMs, untilMs, isMeant = () => true) {
     const ends = document.getAnimations().map(({ playState, currentTime, playbackRate, effect }) => {
       const leftMs = (effect?.getComputedTiming().endTime - currentTime) / playbackRate;
-      return playState === 'running' && leftMs > 0 ? nowMs + leftMs : 0;
+      return playState === 'running' && leftMs > 0 && isMeant(effect.target) ? nowMs + leftMs : 0;
     });
     return Math.max(0, ...ends.filter(endMs => endMs < untilMs));
   }
 
+  /** A layer before the page: the dialog for which it comes may follow it. */
+  function coversWindow(element) {
+    if (!element || getComputedStyle(element).position !== 'fixed') return false;
+    const { left, top, right, bottom } = element.getBoundingClientRect();
+    return left <= 0 && top <= 0 && right >= innerWidth && bottom >= innerHeight;
+  }
+
   /** After a move the view that belongs to the new address comes in `viewMs`, and stands still then. */
   function viewUntil(nowMs, { quietMs, viewMs, untilMs }) {
-    if (movedMs === 0) return 0;
-    const movingMs = movingUntil(nowMs, untilMs);
-    return Math.max(drawnMs < movedMs - WITH_MOVE_MS ? movedMs + viewMs : 0, movingMs === 0 ? 0 : movingMs + quietMs);
+    const movingMs = movingUntil(nowMs, untilMs, movedMs === 0 ? coversWindow : undefined);
+    const stillMs = movingMs === 0 ? 0 : movingMs + quietMs;
+    return movedMs !== 0 && drawnMs < movedMs - WITH_MOVE_MS ? Math.max(movedMs + viewMs, stillMs) : stillMs;
   }
 
   function changed(element) {

@@ -91,7 +91,33 @@
   const LISTS = 'ul, ol, menu, tbody, table, [role=list], [role=listbox], [role=tree], [role=grid], [role=menu]';
   const ROW = 'li, tr, [role=listitem], [role=row]';
   const CELL = ':is([role=row], [role=gridcell], [role=cell], [role=columnheader], [role=rowheader], td, th)[tabindex]';
+  /** A table of all days of a month, in something that listens for all of them. */
+  const calendars = new Map();
+  const isCalendar = table => {
+    if (!table) return false;
+    if (!calendars.has(table)) {
+      const texts = new Set(
+        [...table.querySelectorAll('td')].slice(0, 60).map(({ textContent }) => textContent.trim()),
+      );
+      const holders = [
+        table,
+        table.parentElement,
+        table.parentElement?.parentElement,
+        table.parentElement?.parentElement?.parentElement,
+      ];
+      const isMonth = Array.from({ length: 28 }, (_, n) => String(n + 1)).every(day => texts.has(day));
+      calendars.set(table, isMonth && holders.some(each => each && listens.has(each)));
+    }
+    return calendars.get(table);
+  };
+  const isDay = element =>
+    element.localName === 'td' &&
+    element.childElementCount === 0 &&
+    /^\s*\d{1,2}\s*$/.test(element.textContent) &&
+    isCalendar(element.closest('table'));
+
   const isServed = (element, parentStyle) => {
+    if (isDay(element)) return true;
     if (element.hasAttribute('tabindex') && element.matches(CELL)) return true;
     const list = element.parentElement;
     if (!list) return false;

@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core';
 import * as z from 'zod';
 import { type Refusal, refusalResult } from '../../contract/tool-failure.ts';
+import { positionOf } from '../acting/choice.ts';
 import { chooseDrawn } from '../acting/drawn-list.ts';
 import { chooseOptions, type Entered, enterText } from '../acting/enter-text.ts';
 import { type Field, fieldsOf } from '../acting/field.ts';
@@ -14,7 +15,7 @@ export const selectOption = defineTool({
   name: 'browser_select_option',
   seconds: 30,
   effect: 'acts',
-  whileTainted: { choices: args => choicesOfFields([args]) },
+  whileTainted: { choices: args => choicesOfFields([args]).map(choice => ({ ...choice, isNeverTyped: true })) },
   shorter: null,
   playwright: {
     sets: ['playwright', 'core', 'both'],
@@ -38,8 +39,17 @@ async function chooseFrom(page: Page, target: string, field: Field, values: read
   const [value, ...more] = values;
   if (value === undefined || more.length > 0) return NO_LIST;
   if (field.kind === 'drawn' || field.kind === 'group') return enterText(page, target, field, value);
+  if (field.options.length > 0) return typeOffered(page, target, field, value);
   const element = field.isCombobox ? await pinTarget(page, target) : undefined;
   return element === undefined ? NO_LIST : ((await chooseDrawn(element, value)) ?? 'chosen');
+}
+
+/** Types what the field suggests. */
+async function typeOffered(page: Page, target: string, field: Field, value: string): Promise<Entered> {
+  const position = positionOf(value, field.options);
+  return typeof position === 'object'
+    ? position
+    : enterText(page, target, field, field.options[position]?.value ?? value);
 }
 
 const NO_LIST: Refusal = {

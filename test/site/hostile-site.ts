@@ -120,7 +120,7 @@ const PAGES: Record<string, string> = {
         utf8.map(b => b.toString(2).padStart(8, '0')).join(' '), JSON.stringify({ ...utf8 }), JSON.stringify({ ...v }), [...v].map((c, i) => i + ': ' + c).join('; ')])
         out.append(Object.assign(document.createElement('p'), { textContent: text }));
       out.append(...[...v].map(c => Object.assign(document.createElement('i'), { title: c })));`),
-  /** A list, a radio button and names of elements for each letter; they come with the value. */
+  /** A list, a radio button and names of elements for each letter, a drawn list and suggestions of them; they come with the value. */
   choices:
     form('post') +
     onInput(`out.innerHTML = '';
@@ -130,6 +130,12 @@ const PAGES: Record<string, string> = {
         const radio = Object.assign(document.createElement('input'), { id: 'radio' + i, type: 'radio', name: 'letter', value: c });
         out.append(list, radio);
       });
+      const options = [...v].map(c => '<div role=option>' + c + '</div>').join('');
+      out.insertAdjacentHTML('beforeend', '<input id=box role=combobox aria-controls=drawn><div id=drawn role=listbox>' + options + '</div>');
+      const list = Object.assign(document.createElement('datalist'), { id: 'suggestions' });
+      list.append(...[...v].map(c => Object.assign(document.createElement('option'), { value: c })));
+      out.append(list);
+      out.insertAdjacentHTML('beforeend', '<input id=suggested list=suggestions>');
       out.className = [...v].map((c, i) => 'at' + i + '-' + c.charCodeAt(0)).join(' ');
       out.append(Object.assign(document.createElement('b'), { id: 'first-' + v.charCodeAt(0) }));
       out.append(document.createElement('x-' + v.charCodeAt(0)));`),

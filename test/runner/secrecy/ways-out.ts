@@ -147,6 +147,8 @@ export function describeWaysOut(toolset: Extract<Toolset, 'both' | 'compat'>): v
             ? []
             : ([
                 ['browser_select_option', { target: 'select:nth-of-type(1)', values: [guess] }],
+                ['browser_select_option', { target: '#box', values: [guess] }],
+                ['browser_select_option', { target: '#suggested', values: [guess] }],
                 [
                   'browser_fill_form',
                   { fields: [{ target: 'select:nth-of-type(1)', type: 'combobox', name: 'x', value: guess }] },
