@@ -28,13 +28,16 @@ export function startOf(text: string, tokensMax: number): string {
 /** Refs, words and signs with the space before them, up to three digits, spaces, line breaks, and each other character. */
 const PIECES = / \[ref=[\da-z]{1,20}\]\n?| ?[A-Za-z]+|\d{1,3}| ?[!-/:-@[-`{-~]{1,2}[\r\n]*|[ \t]+|[\r\n]+|[^ -~\s]/gu;
 
-/** A token is most often a word, or this many of its letters; of what is no word, fewer. */
-const LETTERS = 7;
+/** A word between others, such as `of`, `The` and `URL`. */
+const SHORT_WORD = /^ (?:[A-Za-z][a-z]{0,2}|[A-Z]{2,3})$/;
+/** A token is most often a word, or this many letters of a longer one; of what is no word, fewer. */
+const LETTERS = 6;
 const RANDOM_LETTERS = 1.7;
 
 function tokensOf(piece: string): number {
   if (piece.startsWith(' [ref=')) return refTokens(piece);
   const word = piece.trimStart();
+  if (SHORT_WORD.test(piece)) return 1;
   if (/^[A-Za-z]/.test(word)) return wordTokens(word);
   const code = word.codePointAt(0) ?? 0;
   return code > 0x7f ? characterTokens(code) : 1;
@@ -46,8 +49,9 @@ const refTokens = (piece: string): number => 3 + (piece.match(/[a-z]+(?==)|\d{1,
 function wordTokens(word: string): number {
   const humps = word.match(/[A-Z]+[a-z]*|[a-z]+/g) ?? [];
   const isRandom = humps.length > 2 || !/[a-z]{3}/.test(word);
-  const letters = isRandom ? RANDOM_LETTERS : LETTERS;
-  return humps.reduce((sum, hump) => sum + Math.ceil(hump.length / letters), 0);
+  const tokensIn = ({ length }: string) =>
+    isRandom ? Math.ceil(length / RANDOM_LETTERS) : Math.max(1, length / LETTERS);
+  return humps.reduce((sum, hump) => sum + tokensIn(hump), 0);
 }
 
 function characterTokens(code: number): number {
