@@ -153,7 +153,7 @@ it('expects leases to last as those that ended lately, else those before, and be
     );
   // Nine tenths of the rate, and 0.6 s.
   await age(0.1);
-  expect(await told('ada')).toEqual([0, 0]); // four places, each for some 300 ms
+  expect(await told('ada')).toEqual([1, 0]); // four places, each for some 300 ms
   await age(10);
   expect(await told('bob')).toEqual([17, 16]); // the second place of four in 30 s
   await age(0.1);

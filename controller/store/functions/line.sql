@@ -49,7 +49,7 @@ end $$;
 -- Retry-After in milliseconds, of 1 to 30 s, for this expected wait: a caller that comes late finds its place, one that is early is refused. It is
 -- rounded up to whole seconds.
 create or replace function omicron.line_retry_ms(p_wait_ms integer) returns integer
-language sql as $$ select least(30000, 600 + p_wait_ms) $$;
+language sql as $$ select greatest(1000, least(30000, 600 + p_wait_ms)) $$;
 
 -- Null: the caller may take a place. Else the refusal, and its place in the line: held by a replica (`p_waits`), or kept for its return.
 -- `turn`: callers that come first; `ahead`: those of them that are waiting now.

@@ -1094,7 +1094,7 @@ end $$;
 -- Retry-After in milliseconds, of 1 to 30 s, for this expected wait: a caller that comes late finds its place, one that is early is refused. It is
 -- rounded up to whole seconds.
 create or replace function omicron.line_retry_ms(p_wait_ms integer) returns integer
-language sql as $$ select least(30000, 600 + p_wait_ms) $$;
+language sql as $$ select greatest(1000, least(30000, 600 + p_wait_ms)) $$;
 
 -- Null: the caller may take a place. Else the refusal, and its place in the line: held by a replica (`p_waits`), or kept for its return.
 -- `turn`: callers that come first; `ahead`: those of them that are waiting now.
@@ -2077,6 +2077,38 @@ language sql as $$
      order by warm_at limit 1 for update skip locked) stale
 $$;
 
+-- The demand for warm runners: as many as leases are started in the time that a runner needs to start and the pool to look, and half as many
+-- again. A lease counts from its claim, before its runner has started. Its rate is that of this time or of the last minute, or, for a step, of
+-- the last second, less its standard deviation. A runner's time is that of nine of ten that were leased lately, from their
+-- launch: a backlog makes no demand. `awaited`: runners that start for a lease already.
+create or replace function omicron.pool_demand(p_provider text) returns jsonb
+language plpgsql as $$
+declare
+  v_now timestamptz := clock_timestamp();
+  v_start double precision;
+  v_seconds double precision;
+  v_in_time bigint;
+  v_in_second bigint;
+  v_in_minute bigint;
+begin
+  select percentile_cont(0.9) within group (order by date_part('epoch', warm_at - launched_at)) into v_start from (
+    select warm_at, launched_at from omicron.runners
+     where redeemed_at > v_now - interval '10 minutes' and provider = p_provider and launched_at is not null
+     order by redeemed_at desc limit 32) lately;
+  v_seconds := 0.5 + least(120, greatest(1, coalesce(v_start, 10)));
+  select count(*), count(*) filter (where at > v_now - interval '1 second') into v_in_time, v_in_second from (
+    select starting_since as at from omicron.browser_sessions where status = 'starting' and provider = p_provider
+    union all
+    select coalesce(s.starting_since, r.redeemed_at) from omicron.runners r
+      left join omicron.browser_sessions s on s.id = r.session_id and s.epoch = r.epoch and s.status = 'ready'
+     where r.redeemed_at > v_now - make_interval(secs => v_seconds) and r.provider = p_provider) claims
+   where at > v_now - make_interval(secs => v_seconds);
+  select count(*) into v_in_minute from omicron.runners where redeemed_at > v_now - interval '1 minute' and provider = p_provider;
+  return jsonb_build_object(
+    'runners', ceil(1.5 * greatest(v_in_time, v_in_minute * v_seconds / 60, (v_in_second - sqrt(v_in_second)) * v_seconds)),
+    'awaited', (select count(*) from omicron.runners where state = 'creating' and session_id is not null and provider = p_provider));
+end $$;
+
 -- The pool's step: brings unleased runners of this template to `p_idle` and returns how many it wrote. At most
 -- `p_burst` start at once, those that a lease waits for included. Runners of another template, and spare ones, become
 -- `draining` before anything is deleted. A warm runner of another template stays until one of this template is warm in its
@@ -2892,11 +2924,11 @@ insert into omicron.migrations (name, digest, declares) values ('functions/event
 insert into omicron.migrations (name, digest, declares) values ('functions/expire.sql', 'af1015304dc8c5d7a01b9df4215eb3543cdb02a3e8407a7b458296a124fab88e', '{omicron.expire_leases(integer),"omicron.fail_stuck_starts(integer, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/guards.sql', '27a83a76f33f9b344e9d76f32a7bb9cf94482675ad58870b03af67ba292cc900', '{omicron.guard_session(),omicron.guard_runner()}');
 insert into omicron.migrations (name, digest, declares) values ('functions/hibernate.sql', '1ae39493ce599a1063e77237be16a729db515b97fdbc33869536251930cd0dc0', '{omicron.expires_soon(omicron.browser_sessions),"omicron.expiring_leases(text, integer)","omicron.hibernation_refusal(omicron.browser_sessions, omicron.runners, integer, integer)","omicron.begin_hibernation(uuid, integer, uuid, integer)","omicron.hibernate(uuid, integer, uuid, integer, integer, text, uuid, integer, text, text, bigint, integer)"}');
-insert into omicron.migrations (name, digest, declares) values ('functions/line.sql', 'a04f5fba0fd1d3f04ea4e54368c4c62b1324a4b7d26761f47290e35a210f5343', '{"omicron.free_places(text, text, bigint)",omicron.line_wait_ms(bigint),omicron.line_retry_ms(integer),"omicron.join_line(text, text, text, text, boolean, integer, boolean)","omicron.line_turns(text, text, bigint[])","omicron.leave_line(bigint, boolean)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/line.sql', '0c5b0945ae570923eb8f9c9718a073c16a2ffa1acb5a8edcdae1416debc2b8f7', '{"omicron.free_places(text, text, bigint)",omicron.line_wait_ms(bigint),omicron.line_retry_ms(integer),"omicron.join_line(text, text, text, text, boolean, integer, boolean)","omicron.line_turns(text, text, bigint[])","omicron.leave_line(bigint, boolean)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/make-ready.sql', 'dd7712930c9495290b1d71744686b5e00dff0f232f93d63e55bed4903858ad92', '{"omicron.make_ready(uuid, integer, uuid, text, text, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/may-act.sql', '75430f3169d777629d4d5a3927bfc95a218366849c10029bf7336e89cb49fb76', '{"omicron.may_act(uuid, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/policies.sql', '303c7197b48996266831c3e99c2f5ad24a300e42cec23fd0525590c6508c5e47', '{"omicron.put_policy(text, text, jsonb)","omicron.policy_version(bigint, bigint, bigint, boolean)","omicron.policy_of(uuid, text)"}');
-insert into omicron.migrations (name, digest, declares) values ('functions/pool.sql', 'f50591debb37826fa1964f53059704a8065accdf5f6b2fc87f2aa1bad3701dd0', '{omicron.set_capacity(integer),"omicron.give_way(text, text)","omicron.plan_pool(text, text, integer, integer)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/pool.sql', '85b304c9f2a2c812e7ddaccf0b51c162c499f024506eefaa95add702c5e5b13c', '{omicron.set_capacity(integer),"omicron.give_way(text, text)",omicron.pool_demand(text),"omicron.plan_pool(text, text, integer, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/profiles.sql', '3b7ab7806ef7a014810aabaacb1b8cbe6f25412816dae3e47d4e7385fe5f86e7', '{"omicron.profile_holder(text, text, uuid)",omicron.profile_in_use(omicron.browser_sessions),"omicron.has_other_profile(omicron.browser_sessions, jsonb)","omicron.make_profile(text, text)","omicron.claim_profile(text, uuid, jsonb)",omicron.profile_closing(omicron.profiles),"omicron.open_profile(omicron.browser_sessions, uuid)","omicron.profile_content(omicron.profiles, integer)","omicron.lease_profile(uuid, integer, uuid)","omicron.written_profile(uuid, integer, uuid)","omicron.begin_objects(uuid, integer, uuid, text[], bigint[], bigint)","omicron.save_refusal(uuid, integer, uuid)","omicron.commit_save(uuid, integer, uuid, text, text, text, bigint, text[], jsonb, integer)","omicron.drop_versions(uuid, integer)","omicron.lease_chunks(uuid, integer, uuid, text[])","omicron.release_profile(uuid, integer, uuid)",omicron.drop_unused_key(text),"omicron.delete_profile(text, text)","omicron.loose_objects(integer, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/prune.sql', '790bc3b806931aa4d2a8b5961bfe9744ca6b8fb5cc4a0db9adb0ee792ef53030', '{omicron.may_prune(),"omicron.floor_place(text, text)","omicron.first_epoch(text, text)","omicron.prune_events(integer, bigint, integer)",omicron.prune_artifacts(uuid[]),"omicron.prune_sessions(integer, jsonb, integer)","omicron.prune_runners(integer, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/redeem.sql', '20581a4c5125a42bc187e162dca213b478a67e946d13d06c9ea52b38e0e81bf7', '{"omicron.redeem(uuid, integer, uuid, uuid, uuid, timestamp with time zone, uuid)"}');
