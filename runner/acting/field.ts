@@ -74,7 +74,7 @@ interface Part {
   closest(selector: string): (Part & { readonly control?: Part | null }) | null;
   getAttribute(name: string): string | null;
   getBoundingClientRect(): { readonly width: number; readonly height: number };
-  checkVisibility(options: { opacityProperty: boolean }): boolean;
+  checkVisibility(options?: { opacityProperty: boolean }): boolean;
   querySelectorAll(selector: string): Iterable<Part>;
 }
 interface Option {
@@ -105,8 +105,8 @@ function readFields(named: object): unknown {
 
   /** Ace, CodeMirror and Monaco hold it at the cursor, as small as a caret or clear; people see what the editor draws. */
   function isEditorInput(field: Part): boolean {
-    if (field.localName !== 'textarea' || !field.checkVisibility({ opacityProperty: true }))
-      return field.localName === 'textarea';
+    if (field.localName !== 'textarea' || !field.checkVisibility()) return false;
+    if (!field.checkVisibility({ opacityProperty: true })) return true;
     return [field, field.parentElement].some(each => {
       const { width = 4, height = 4 } = each?.getBoundingClientRect() ?? {};
       return Math.min(width, height) < 4;

@@ -11,5 +11,9 @@ export default defineCase({
     reads(texts, /const x = 1;\\nreturn x;\|y/),
     type('#clear', ''),
     reads(texts, /return x;\|"/),
+    // Keys would go to the field that has the focus.
+    { tool: 'browser_click', args: { target: '#name' } },
+    { tool: 'browser_type', args: { target: '#source', text: 'lost' }, shows: /not shown/ },
+    reads('document.querySelector("#name").value', /""/),
   ],
 });
