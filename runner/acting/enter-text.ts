@@ -158,12 +158,14 @@ async function typeAnyText(
     else await element.type(text, { timeout });
     return isTooLong ? keptOf(text, await inPage(page, target, heldHere)) : 'typed';
   }
-  if (isEditorInput && mayPressKeys) await element.focus();
-  // Keys go to the element that has the focus, whichever that is.
-  if (isEditorInput && mayPressKeys && (await inPage(page, target, heldHere)) !== null) {
-    await page.keyboard.press('ControlOrMeta+A'); // the editor's text, which is in no field
-    await (text === '' ? page.keyboard.press('Delete') : page.keyboard.insertText(text));
-    return 'typed';
+  if (isEditorInput && mayPressKeys) {
+    await element.focus();
+    // Keys go to the element that has the focus, whichever that is.
+    if ((await inPage(page, target, heldHere)) !== null) {
+      await page.keyboard.press('ControlOrMeta+A'); // the editor's text, which is in no field
+      await (text === '' ? page.keyboard.press('Delete') : page.keyboard.insertText(text));
+      return 'typed';
+    }
   }
   await element.fill(text, { timeout });
   // Pages that wait for keys hear of one: unnamed, as the keyboards of phones send it.
