@@ -27,9 +27,10 @@ export const rooms = {
   // reads audit files of a bucket
   cli: ['contract', 'http', 'process', 'time', 'client', 'local', 'controller/audit/read-bucket'],
   // the memory that kubelets keep from pods is part of how many runners fit a node
-  infra: ['contract/names', 'contract/node-capacity'],
+  infra: ['contract/manifests-path', 'contract/names', 'contract/node-capacity'],
   // settings of an environment are checked as the programs that get them parse them
   manifests: [
+    'contract/manifests-path',
     'contract/names',
     'contract/authorities',
     'contract/last-day',

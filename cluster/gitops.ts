@@ -5,7 +5,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import * as z from 'zod';
-import { ARGOCD, renderedPath, rootApplication } from '../infra/root-application.ts';
+import { manifestsPath } from '../contract/manifests-path.ts';
+import { ARGOCD, rootApplication } from '../infra/root-application.ts';
 import type { Environment } from '../manifests/environment-type.ts';
 import { render } from '../manifests/render.ts';
 import { apply, kubectl, localTool, tryKubectl } from './kubectl.ts';
@@ -44,7 +45,7 @@ export async function hasArgo(): Promise<boolean> {
 export async function push(env: Environment, more: Readonly<Record<string, string>> = {}): Promise<string> {
   await mkdir(REPOSITORY, { recursive: true });
   await git('init', '--quiet', '--initial-branch', GITOPS.revision);
-  const root = join(REPOSITORY, renderedPath(env.name));
+  const root = join(REPOSITORY, manifestsPath(env.name, GITOPS.repository));
   await rm(root, { recursive: true, force: true });
   for (const [path, text] of [...render({ ...env, gitops: GITOPS }), ...Object.entries(more)]) {
     await mkdir(dirname(join(root, path)), { recursive: true });
@@ -55,8 +56,9 @@ export async function push(env: Environment, more: Readonly<Record<string, strin
   return (await git('rev-parse', 'HEAD')).stdout.trim();
 }
 
-/** Points Argo CD at the repository, as `pulumi up` does. */
-export const follow = (env: Environment): Promise<string> => apply([rootApplication(env.name, GITOPS)]);
+/** Points Argo CD at a source of manifests, as `pulumi up` does: the repository, where no other is named. */
+export const follow = (env: Environment, gitops: Environment['gitops'] = GITOPS): Promise<string> =>
+  apply([rootApplication(env.name, gitops)]);
 
 const application = z.object({
   status: z

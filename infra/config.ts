@@ -126,8 +126,8 @@ const schema = z.strictObject({
   }),
   gitops: z.strictObject({
     repository: z.url({
-      protocol: /^https$/,
-      error: 'expected the https URL of the git repository that Argo CD reads',
+      protocol: /^(https|oci)$/,
+      error: 'expected the https URL of the git repository that Argo CD reads, or the oci URL of an artifact',
     }),
     revision: z.string().min(1),
   }),

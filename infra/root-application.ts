@@ -1,9 +1,7 @@
+import { manifestsPath } from '../contract/manifests-path.ts';
 import type { StackConfig } from './config.ts';
 
 export const ARGOCD = 'argocd';
-
-/** The part of the repository that Argo CD reads. */
-export const renderedPath = (env: string): string => `manifests/rendered/${env}`;
 
 /**
  * The Application that syncs everything else in the cluster. The finalizer makes `pulumi destroy` delete what it
@@ -19,7 +17,7 @@ export const rootApplication = (env: string, config: StackConfig['gitops']) => (
     source: {
       repoURL: config.repository,
       targetRevision: config.revision,
-      path: renderedPath(env),
+      path: manifestsPath(env, config.repository),
       directory: { recurse: false },
     },
     destination: { server: 'https://kubernetes.default.svc', namespace: ARGOCD },

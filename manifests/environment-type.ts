@@ -157,5 +157,6 @@ export interface Environment {
   readonly vault?: { readonly to: readonly k8s.NetworkPolicyPeer[]; readonly ports: readonly number[] };
   /** Namespace of a Prometheus that reads ServiceMonitors and PrometheusRules. */
   readonly monitoringNamespace?: string;
+  /** Source that Argo CD reads: a git repository, or `oci://` with the artifact `manifests` of a release and its version. */
   readonly gitops: { readonly repository: string; readonly revision: string };
 }

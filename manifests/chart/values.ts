@@ -10,6 +10,7 @@ import { MARKED } from './symbols.ts';
 /** Goes into texts that are quoted already. */
 const word = z.string().regex(/^[^"\\\s]+$/);
 const url = z.string().regex(/^https?:\/\/[^"\\\s]+$/);
+const source = z.string().regex(/^(https?|oci):\/\/[^"\\\s]+$/);
 const cidr = z.string().regex(/^\d{1,3}(\.\d{1,3}){3}\/\d{1,2}$/);
 const address = z.string().regex(/^\d{1,3}(\.\d{1,3}){3}$/);
 const ports = z.array(z.int().min(1).max(65_535)).min(1);
@@ -146,7 +147,7 @@ export const chartValues = (set: Readonly<Record<keyof typeof PROGRAMS, Readonly
     secretStore: z.enum(['vault-sql', 'vault-rest', 'vault-kv']),
     vault: reached.optional(),
     monitoringNamespace: word.optional(),
-    gitops: z.strictObject({ repository: url, revision: word }),
+    gitops: z.strictObject({ repository: source, revision: word }),
   });
 
 export type ChartValues = z.infer<ReturnType<typeof chartValues>>;

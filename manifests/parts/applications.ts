@@ -1,5 +1,6 @@
 import { ApiObject } from 'cdk8s';
 import type { Construct } from 'constructs';
+import { manifestsPath } from '../../contract/manifests-path.ts';
 import { NAMESPACES } from '../../contract/names.ts';
 import type { Environment } from '../environment-type.ts';
 
@@ -81,7 +82,7 @@ function application(
       source: {
         repoURL: env.gitops.repository,
         targetRevision: env.gitops.revision,
-        path: `manifests/rendered/${env.name}/${folder}`,
+        path: `${manifestsPath(env.name, env.gitops.repository)}/${folder}`,
         directory: { recurse: true },
       },
       destination: { server: IN_CLUSTER, namespace },

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { parse } from 'yaml';
 import { chartFiles } from '../../manifests/chart/files.ts';
+import type { Environment } from '../../manifests/environment-type.ts';
 import { ENVIRONMENTS } from '../../manifests/environments.ts';
 import { render } from '../../manifests/render.ts';
 import { NPM_PACKAGES, packArguments } from '../catalogue.ts';
@@ -30,7 +31,15 @@ export async function packPackages(): Promise<ReadonlyMap<string, Buffer>> {
 /** Adds chart, manifests and packages to the layout, each under its name and version: the same bytes each time. */
 export async function bundleRelease(
   layout: Layout,
-  { version, packages }: { version: string; packages: ReadonlyMap<string, Buffer> },
+  {
+    version,
+    packages,
+    environments = Object.values(ENVIRONMENTS),
+  }: {
+    version: string;
+    packages: ReadonlyMap<string, Buffer>;
+    environments?: readonly Environment[];
+  },
 ): Promise<void> {
   const chart = chartFiles(version);
   await layout.add({
@@ -47,7 +56,7 @@ export async function bundleRelease(
       },
     ],
   });
-  const manifests = Object.values(ENVIRONMENTS).flatMap(env =>
+  const manifests = environments.flatMap(env =>
     [...render(env)].map(([path, text]) => [`${env.name}/${path}`, text] as const),
   );
   await layout.add({

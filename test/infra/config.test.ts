@@ -126,7 +126,7 @@ describe('a wrong value is one line that names its key', () => {
     [
       'gitops.repository',
       'git@github.com:a/b.git',
-      'omicron-browser:gitops.repository: expected the https URL of the git repository that Argo CD reads, got "git@github.com:a/b.git"',
+      'omicron-browser:gitops.repository: expected the https URL of the git repository that Argo CD reads, or the oci URL of an artifact, got "git@github.com:a/b.git"',
     ],
     ['protect', 'yes', 'omicron-browser:protect: expected boolean, got "yes"'],
     ['netwrok', {}, 'omicron-browser:netwrok: no such key; remove it or correct its name'],

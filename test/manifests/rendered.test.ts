@@ -89,6 +89,17 @@ describe.each(Object.values(ENVIRONMENTS))('$name', env => {
   });
 });
 
+test('Applications that read the artifact of a release find the folder of their environment at its root', () => {
+  const gitops = { repository: 'oci://registry.example.com/omicron-browser/manifests', revision: '1.2.3' };
+  const objects = renderObjects({ ...ENVIRONMENTS.prod, gitops });
+  const specs = [...objects.values()].filter(({ kind }) => kind === 'Application').map(({ spec }) => spec);
+  expect([rootApplication('prod', gitops).spec, ...specs]).toMatchObject(
+    ['prod', 'prod/monitoring', 'prod/core'].map(path => ({
+      source: { repoURL: gitops.repository, targetRevision: '1.2.3', path },
+    })),
+  );
+});
+
 test.each(['dev', 'prod'] as const)('%s follows the repository and network that its stack is made with', name => {
   const config = stackConfig(name);
   expect(ENVIRONMENTS[name].gitops).toEqual(config.gitops);
