@@ -1,10 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 import * as z from 'zod';
-import { within } from '../../time/within.ts';
 import { pageScript } from '../browser/page-script.ts';
 import { isWithoutDocument, type PlaywrightFrame, playwrightFrame } from '../browser/playwright-frame.ts';
-import { markUnseen, SIGHT_KEY } from './mark-unseen.ts';
+import { readMarked, SIGHT_KEY, type Sighting } from './mark-unseen.ts';
 
 /** An element of a page as a snapshot shows it; a string is a text between elements. */
 export interface AriaNode {
@@ -58,7 +57,9 @@ const SIGHT = `(found, given) => {
     return (${script('plain-tree')})(found);
   }
 }`;
-const ARGUMENT = { key: SIGHT_KEY, attributes: { controls: CONTROLS, ranges: RANGES } };
+const SIGHT_OPTIONS = { key: SIGHT_KEY, attributes: { controls: CONTROLS, ranges: RANGES } };
+type Styles = Pick<Sighting, 'hasPseudo'>;
+const ANY_STYLES: Styles = { hasPseudo: true };
 
 /** As Playwright looks for them; a picture has neither. */
 const ROOTS = 'body, frameset';
@@ -69,7 +70,6 @@ const EMPTY_MS = 900;
 /** For the document of a frame that has none yet. */
 const DOCUMENT_MS = 300;
 const NOT_THERE = 'this frame has not loaded';
-const MARK_MS = 2_000;
 
 /** The answer of a document: of tens of thousands of elements, a schema would take longer than the page. */
 const answered = z.object({
@@ -117,9 +117,10 @@ async function readPage(
   { part = ROOTS, isLarge = false }: TreeOptions,
 ): Promise<PageTree> {
   const main = playwrightFrame(page.mainFrame());
+  const read = async ({ hasPseudo }: Styles) =>
+    (await readIfThere(main, part, { hasPseudo })) ?? (await readIfThere(main, OTHER_ROOT, { hasPseudo }));
   for (let waitedMs = 0; !done.aborted; waitedMs += AGAIN_MS) {
-    if (!isLarge) await within(markUnseen(page), MARK_MS, undefined); // without it fewer elements have refs
-    const found = (await readIfThere(main, part)) ?? (await readIfThere(main, OTHER_ROOT));
+    const found = isLarge ? await read(ANY_STYLES) : await readMarked(page, read);
     if (found !== undefined) return found;
     if (waitedMs >= EMPTY_MS && part === ROOTS && (await isEmpty(main))) return EMPTY;
     await delay(AGAIN_MS, undefined, { ref: false });
@@ -127,14 +128,19 @@ async function readPage(
   throw new Error('The page is no longer read.');
 }
 
-async function readDocument(frame: PlaywrightFrame, selector: string): Promise<PageTree | undefined> {
-  const answer = await frame.selectors.callOnSelector({ selector, strict: false }, SIGHT, ARGUMENT);
+async function readDocument(frame: PlaywrightFrame, selector: string, styles: Styles): Promise<PageTree | undefined> {
+  const answer = await frame.selectors.callOnSelector({ selector, strict: false }, SIGHT, {
+    ...SIGHT_OPTIONS,
+    ...styles,
+  });
   if (answer == null) return undefined;
   const { json, iframeRefs, closed } = answered.parse(JSON.parse(z.string().parse(answer.result)));
   const lacksDocument = answer.frame.childFrames().some(isWithoutDocument);
   const inner = await Promise.all(
     iframeRefs.map(async ref =>
-      lacksDocument && (await hasNoDocument(answer.frame, ref)) ? WITHOUT_DOCUMENT : readFrame(answer.frame, ref),
+      lacksDocument && (await hasNoDocument(answer.frame, ref))
+        ? WITHOUT_DOCUMENT
+        : readFrame(answer.frame, ref, styles),
     ),
   );
   const trees = new Map(iframeRefs.map((ref, at) => [ref, inner[at]]));
@@ -144,8 +150,8 @@ async function readDocument(frame: PlaywrightFrame, selector: string): Promise<P
   };
 }
 
-const readIfThere = (frame: PlaywrightFrame, selector: string): Promise<PageTree | undefined> =>
-  readDocument(frame, selector).catch(() => undefined);
+const readIfThere = (frame: PlaywrightFrame, selector: string, styles: Styles): Promise<PageTree | undefined> =>
+  readDocument(frame, selector, styles).catch(() => undefined);
 
 /** Elements may come at any time. */
 const EMPTY: PageTree = { tree: [], hasClosedRoots: true };
@@ -173,8 +179,8 @@ async function hasNoDocument(frame: PlaywrightFrame, ref: string): Promise<boole
 }
 
 /** The document in a frame; undefined: it does not answer. */
-const readFrame = (frame: PlaywrightFrame, ref: string): Promise<PageTree | undefined> =>
-  readDocument(frame, `aria-ref=${ref} >> internal:control=enter-frame >> ${ROOTS}`).catch(() => undefined);
+const readFrame = (frame: PlaywrightFrame, ref: string, styles: Styles): Promise<PageTree | undefined> =>
+  readDocument(frame, `aria-ref=${ref} >> internal:control=enter-frame >> ${ROOTS}`, styles).catch(() => undefined);
 
 function withFrames(node: AriaNode, trees: ReadonlyMap<string, PageTree | undefined>): AriaNode {
   if (trees.size === 0) return node;

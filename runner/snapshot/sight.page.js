@@ -1,13 +1,13 @@
 // Runs in Playwright's world of a document, with its injected script and the root of what is read: its tree of roles, names and states, and
 // beside it what that tree leaves out or glues together. Refs, and what they lead to, stay Playwright's.
-({ injected, elements }, { key, attributes }, { normal, isApart, strings, guessOf, iconOf }) => {
+({ injected, elements }, { key, attributes, hasPseudo }, { normal, isApart, strings, guessOf, iconOf }) => {
   const [root] = elements;
   const refPrefix = injected._frameSeq ? `f${injected._frameSeq}` : '';
   const options = { mode: 'ai', refPrefix };
   const aria = injected.utils.generateAriaTree(root, options);
   injected._lastAriaSnapshotForQuery = aria;
   /** Elements with listeners of clicks, and the roots that `shadowRoot` does not give. */
-  const { listens = new WeakSet(), roots = new WeakMap(), hasPseudo = true } = globalThis[Symbol.for(key)] ?? {};
+  const { listens = new WeakSet(), roots = new WeakMap() } = globalThis[Symbol.for(key)] ?? {};
 
   const nodeOf = new Map();
   const collect = ({ children }) => {
