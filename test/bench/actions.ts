@@ -3,7 +3,9 @@
  * something else (the page after a navigation, then its changes), and without snapshots, beside plain Playwright on the same browser and pages, in turns;
  * then the former beside a lease that records a video. Runners log as they do when deployed. Writes section `actions` of `.omicron/bench.json`: actions a second.
  *
- * `--before FOLDER` measures the runner of another clone, whose packages are installed, in the same turns: `snapshotOfBefore` and `noneOfBefore`.
+ * `--before FOLDER` measures the runner of another clone, whose packages are installed, in the same turns: `snapshotOfBefore` and `noneOfBefore`,
+ * and both without the time of their pictures, which cost more since renderers that die do not crash the browser
+ * (docs/upstream/screenshot-crash.md).
  */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -40,9 +42,19 @@ const server = createServer(({ url = '/' }, response) =>
 await once(server, 'listening');
 const site = `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // listens on TCP
 
-async function plainly(page: Page, url: string): Promise<void> {
+/** Resolves with the milliseconds that pictures took. */
+type Loop = (url: string) => Promise<number>;
+
+async function inMs(work: Promise<unknown>): Promise<number> {
+  const startMs = performance.now();
+  await work;
+  return performance.now() - startMs;
+}
+
+async function plainly(page: Page, url: string): Promise<number> {
+  let picturesMs = 0;
   const look = async () => {
-    await page.screenshot({ type: 'jpeg' });
+    picturesMs += await inMs(page.screenshot({ type: 'jpeg' }));
     await page.innerText('body');
   };
   await page.goto(url);
@@ -53,15 +65,17 @@ async function plainly(page: Page, url: string): Promise<void> {
   await look();
   await page.goBack();
   await page.getByText('First page').first().waitFor();
+  return picturesMs;
 }
 
-async function leased(client: Client, url: string, view: { snapshot?: 'none' } = {}): Promise<void> {
+async function leased(client: Client, url: string, view: { snapshot?: 'none' } = {}): Promise<number> {
+  let picturesMs = 0;
   const call = async (name: string, args: Record<string, unknown> = {}) => {
     const result = await client.callTool({ name: `browser_${name}`, arguments: { ...args, ...view } });
     if (result.isError === true) throw new Error(`${name}: ${JSON.stringify(result.content).slice(0, 400)}`);
   };
   const look = async () => {
-    await call('take_screenshot');
+    picturesMs += await inMs(call('take_screenshot'));
     await call('evaluate', { function: '() => document.body.innerText' });
   };
   await call('navigate', { url });
@@ -72,6 +86,7 @@ async function leased(client: Client, url: string, view: { snapshot?: 'none' } =
   await look();
   await call('navigate_back');
   await call('wait_for', { text: 'First page' });
+  return picturesMs;
 }
 
 const tools = findTools(process.env);
@@ -81,7 +96,12 @@ const lease = await startLease({ env, recordVideo: false });
 const median = (of: readonly number[]) => percentiles(of).p50;
 
 type Kind = 'still' | 'animated';
-type Loop = (url: string) => Promise<void>;
+/** Actions a second of a loop, with its pictures and without them. */
+interface Rate {
+  readonly all: number;
+  readonly others: number;
+}
+const PICTURES = 2;
 
 /**
  * One loop of each variant after the other, the first round to warm up: actions a second, by variant and round. The order turns round each time:
@@ -91,26 +111,32 @@ async function inTurns<Variant extends string>(
   kind: Kind,
   run: Record<Variant, Loop>,
   leave: () => Promise<unknown>,
-): Promise<Record<Variant, number[]>> {
+): Promise<Record<Variant, Rate[]>> {
   const loops = Object.entries<Loop>(run);
-  const perSecond = Object.fromEntries(loops.map(([variant]): [string, number[]] => [variant, []]));
+  const rates = Object.fromEntries(loops.map(([variant]): [string, Rate[]] => [variant, []]));
   for (let round = 0; round <= rounds; round += 1)
     for (const [variant, loop] of round % 2 === 0 ? loops : loops.toReversed()) {
       await leave();
       const startMs = performance.now();
-      await loop(`${site}/${kind}/1`);
-      if (round > 0) perSecond[variant]?.push((ACTIONS * 1_000) / (performance.now() - startMs));
+      const picturesMs = await loop(`${site}/${kind}/1`);
+      const ms = performance.now() - startMs;
+      if (round > 0)
+        rates[variant]?.push({
+          all: (ACTIONS * 1_000) / ms,
+          others: ((ACTIONS - PICTURES) * 1_000) / (ms - picturesMs),
+        });
     }
-  return perSecond as Record<Variant, number[]>; // of the same keys
+  return rates as Record<Variant, Rate[]>; // of the same keys
 }
 
 /** Pages that are not looked at stand still. */
 const AWAY = 'about:blank';
 const leaveLease = ({ client }: LeasedRunner) =>
   client.callTool({ name: 'browser_navigate', arguments: { url: AWAY, snapshot: 'none' } });
+const typical = (rates: readonly Rate[]) => median(rates.map(({ all }) => all));
 /** For loops that ran one after the other. */
-const paired = (some: readonly number[], others: readonly number[]) =>
-  median(some.map((value, n) => ratio(value, others[n] ?? 0)));
+const paired = (some: readonly Rate[], others: readonly Rate[], of: keyof Rate = 'all') =>
+  median(some.map((rate, n) => ratio(rate[of], others[n]?.[of] ?? 0)));
 
 async function besidePlain(page: Page, kind: Kind) {
   const { plain, snapshot, none } = await inTurns(
@@ -123,7 +149,7 @@ async function besidePlain(page: Page, kind: Kind) {
     () => Promise.all([page.goto(AWAY), leaveLease(lease)]),
   );
   return {
-    ...{ plain: median(plain), snapshot: median(snapshot), none: median(none) },
+    ...{ plain: typical(plain), snapshot: typical(snapshot), none: typical(none) },
     ...{ snapshotOfPlain: paired(snapshot, plain), noneOfPlain: paired(none, plain) },
   };
 }
@@ -134,7 +160,7 @@ async function besideRecorded(recorded: LeasedRunner, kind: Kind) {
     { snapshot: url => leased(lease.client, url), video: url => leased(recorded.client, url) },
     () => Promise.all([leaveLease(lease), leaveLease(recorded)]),
   );
-  return { video: median(video), videoOfSnapshot: paired(video, snapshot) };
+  return { video: typical(video), videoOfSnapshot: paired(video, snapshot) };
 }
 
 /** Shares of the actions a second of the runner of a clone, each in a new lease. */
@@ -151,7 +177,12 @@ async function besideBefore(cwd: string, kind: Kind) {
     },
     () => Promise.all([leaveLease(now), leaveLease(before)]),
   );
-  return { snapshotOfBefore: paired(snapshot, snapshotBefore), noneOfBefore: paired(none, noneBefore) };
+  return {
+    snapshotOfBefore: paired(snapshot, snapshotBefore),
+    noneOfBefore: paired(none, noneBefore),
+    snapshotWithoutPicturesOfBefore: paired(snapshot, snapshotBefore, 'others'),
+    noneWithoutPicturesOfBefore: paired(none, noneBefore, 'others'),
+  };
 }
 
 const browser = await chromium.launch({ executablePath: tools.browser, chromiumSandbox: process.getuid?.() !== 0 });
