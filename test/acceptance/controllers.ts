@@ -32,6 +32,8 @@ export interface Deployment {
   call<T>(at: ControllerProcess, method: string, path: string, body?: unknown): Promise<Answer<T>>;
   /** The log of every controller process so far. */
   log(): string;
+  /** Kills its controllers and runners, and deletes its data folder. */
+  dispose(): Promise<void>;
 }
 
 export interface ControllerProcess {
@@ -41,7 +43,14 @@ export interface ControllerProcess {
   end(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null>;
 }
 
+/** A deployment of one test, disposed of with it. */
 export async function deployment(): Promise<Deployment> {
+  const started = await startDeployment();
+  onTestFinished(started.dispose);
+  return started;
+}
+
+export async function startDeployment(): Promise<Deployment> {
   const databaseUrl = await migratedDatabaseUrl();
   const dataDir = await mkdtemp(join(tmpdir(), 'omicron-test-'));
   const secret = randomBytes(32).toString('hex');
@@ -65,7 +74,7 @@ export async function deployment(): Promise<Deployment> {
   const processes: ControllerProcess[] = [];
   const lines: string[] = [];
 
-  const self: Deployment = {
+  return {
     dataDir,
     async controller(settings = {}) {
       const child = spawn(process.execPath, [MAIN], {
@@ -105,17 +114,15 @@ export async function deployment(): Promise<Deployment> {
       return { status: response.status, headers: response.headers, body: (text ? JSON.parse(text) : null) as T };
     },
     log: () => lines.join('\n'),
+    async dispose() {
+      await Promise.all(processes.map(each => each.end('SIGKILL')));
+      for (const runnerId of await readdir(join(dataDir, 'runners')).catch(() => [])) {
+        const pid = await runnerPid(dataDir, runnerId).catch(() => null);
+        if (pid !== null && alive(pid)) process.kill(pid, 'SIGKILL');
+      }
+      await rm(dataDir, { recursive: true, force: true, maxRetries: 5 });
+    },
   };
-
-  onTestFinished(async () => {
-    await Promise.all(processes.map(each => each.end('SIGKILL')));
-    for (const runnerId of await readdir(join(dataDir, 'runners')).catch(() => [])) {
-      const pid = await runnerPid(dataDir, runnerId).catch(() => null);
-      if (pid !== null && alive(pid)) process.kill(pid, 'SIGKILL');
-    }
-    await rm(dataDir, { recursive: true, force: true, maxRetries: 5 });
-  });
-  return self;
 }
 
 /** The process of a runner, as its folder says. */
