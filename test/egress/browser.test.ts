@@ -5,10 +5,11 @@ import { type AttackingPage, attackingPage } from './attacking-page.ts';
 import { proxiedBrowser } from './proxied-browser.ts';
 import { proxyNetwork } from './proxy-network.ts';
 
-/** Ways of a page to make a browser ask for an address, beside opening documents (browser-documents.test.ts). */
-const WAYS = ['fetch', 'beacon', 'image', 'script', 'websocket', 'event source', 'prefetch', 'worker'];
-/** Each is a thread. */
-const WORKERS_MAX = 60;
+/**
+ * Ways of a page to make a browser ask for an address: one of a script, one of the document, one that is no HTTP request. Others:
+ * browser-requests.test.ts and browser-documents.test.ts.
+ */
+const WAYS = ['fetch', 'image', 'websocket'];
 /** Hundreds of requests, on machines that have other work. */
 const ALL_MS = 300_000;
 
@@ -21,11 +22,7 @@ afterAll(() => attacks?.[Symbol.asyncDispose]());
 describe('[N6] Chromium behind the forwarder and the proxy', () => {
   it.each(WAYS)('can reach the public site by %s: the way works', way => attacks.reachSite(way));
 
-  it.each(WAYS)(
-    'reaches no internal place by %s',
-    way => attacks.askAll(way, attacks.vectors.typed, way === 'worker' ? WORKERS_MAX : undefined),
-    ALL_MS,
-  );
+  it.each(WAYS)('reaches no internal place by %s', way => attacks.askAll(way, attacks.vectors.typed), ALL_MS);
 
   it('was refused by judgement each time, never because a connection failed', () => {
     attacks.expectJudged();
