@@ -53,6 +53,10 @@ export async function publicSite(): Promise<Site> {
         .end();
     if (url.pathname === '/bytes') return void response.end(Buffer.alloc(Number(url.searchParams.get('count')), 'x'));
     if (url.pathname === '/silent') return;
+    if (url.pathname === '/fields')
+      return void response
+        .writeHead(200, { 'content-type': 'text/html' })
+        .end('<!doctype html><input id=u><input id=p type=password><button>In</button>');
     if (url.pathname === '/cut') {
       response.writeHead(200, { 'content-length': '1000' }).write('begun');
       return void setImmediate(() => response.destroy());

@@ -271,7 +271,7 @@ test.each([
   ['a look-alike', () => at('sh0p.test', '/login')],
   ['a host that starts like it', () => at('shop.test.evil.test', '/login')],
   ['a user name that looks like it', () => at('shop.test@evil.test', '/login')],
-  ['the site without https', () => `http://site.test:${w.site.port}/login`],
+  ['the site without https', () => `http://site.test:${w.site.port}/fields`],
   ['a page without an origin', () => 'data:text/html,<input id=u><input id=p type=password><button>In</button>'],
 ])('%s gets neither a login nor a value for a name', async (_what, url) => {
   await goTo(url());
