@@ -1,10 +1,12 @@
 import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ENV } from '../../contract/names.ts';
 import { isRunning, processId } from '../../controller/runners/local/process.ts';
 import { type DemoSite, startDemoSite } from '../../local/demo-site.ts';
 import { eventually } from '../eventually.ts';
 import { command, type Finished, newFolder, processTree, runnerPids, shell, type Up, up } from '../local/machine.ts';
+import { migratedDatabaseUrl } from '../postgres.ts';
 import { runHere } from './run-here.ts';
 
 const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47]);
@@ -18,7 +20,7 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
     site = await startDemoSite();
     const { hostname, port } = new URL(site.url);
     stack = await up(await newFolder(), {
-      OMICRON_USER_LIMIT: '2',
+      OMICRON_USER_LIMIT: '1',
       OMICRON_MCP_TOKEN_SECONDS: '600',
       OMICRON_EGRESS_ALLOWED_CIDRS: `${hostname}/32`,
       OMICRON_INSECURE_LOGIN_ORIGINS: site.url,
@@ -324,15 +326,13 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
       code: 4,
       line: expect.stringMatching(/^credentials_not_configured: /),
     });
-    for (const conversation of ['1', '2'])
-      json(await run('session', 'start', '--user', 'max', '--conversation', conversation, '--no-video'));
-    const third = ['--user', 'max', '--conversation', '3', '--no-video', '--wait', '0'];
-    expect(refusal(await inShell('session', 'start', ...third))).toEqual({
+    json(await run('session', 'start', '--user', 'max', '--conversation', '1', '--no-video'));
+    const second = ['--user', 'max', '--conversation', '2', '--no-video', '--wait', '0'];
+    expect(refusal(await inShell('session', 'start', ...second))).toEqual({
       code: 5,
-      line: expect.stringMatching(/^user_quota_exceeded: .*2 of 2/),
+      line: expect.stringMatching(/^user_quota_exceeded: .*1 of 1/),
     });
-    for (const conversation of ['1', '2'])
-      await run('session', 'close', '--user', 'max', '--conversation', conversation);
+    json(await run('session', 'close', '--user', 'max', '--conversation', '1'));
     const elsewhere = { OMICRON_CONTROLLER_URL: 'http://127.0.0.1:9', OMICRON_SERVICE_JWT_SECRET: 'x'.repeat(32) };
     expect(refusal(await command(['session', 'list'], { env: elsewhere }))).toEqual({
       code: 5,
@@ -430,10 +430,11 @@ describe('omicron-browser', { timeout: 180_000 }, () => {
   });
 
   it('up takes policy presets for its sessions, says so, and has none when it is started without them', async () => {
-    const folder = await newFolder();
+    const [folder, databaseUrl] = [await newFolder(), await migratedDatabaseUrl()];
     const act = async (args: string[], conversation: string) => {
-      const own = await up(folder, {}, { args });
-      const call = async (...line: string[]) => json(await command(['--folder', folder, ...line]));
+      const own = await up(folder, { [ENV.databaseUrl]: databaseUrl }, { args: ['--pool', '0', ...args] });
+      const call = async (...line: string[]) =>
+        json(await runHere(['--folder', folder, ...line], { environment: shell() }));
       const names = ['--user', 'ada', '--conversation', conversation, '--no-video'];
       const { session_id: id } = await call('session', 'start', ...names);
       const verdicts = ['http://example.com/', 'https://example.com/'].map(async url => {

@@ -11,6 +11,7 @@ import { ENVIRONMENTS } from '../../manifests/environments.ts';
 import { renderControllerSettings } from '../../manifests/parts/configuration.ts';
 import { eventually } from '../eventually.ts';
 import { newFolder, shell } from '../local/machine.ts';
+import { migratedDatabaseUrl } from '../postgres.ts';
 
 const TTL_SECONDS = 6;
 const FORM = '<!doctype html><title>Order</title><form><input name="note" aria-label="Note"></form>';
@@ -30,7 +31,7 @@ beforeAll(async () => {
   const runnerEnv = { ...shell(), [ENV.freezeSeconds]: '1' };
   const log = pino({ level: 'silent' });
   stack = await startStack({
-    ...{ folder, log, egress: 'off', poolIdle: 1, runnerEnv },
+    ...{ folder, databaseUrl: await migratedDatabaseUrl(), log, egress: 'off', poolIdle: 1, runnerEnv },
     settings: { ...settings, [ENV.reapSeconds]: '0.2' },
   });
   sessions = new BrowserSessions(stack);

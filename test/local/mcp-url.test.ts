@@ -6,6 +6,7 @@ import { BrowserSessions } from '../../client/browser-sessions.ts';
 import { connectMcpBrowser } from '../../local/mcp-browser.ts';
 import { type Stack, startStack } from '../../local/stack.ts';
 import { eventually } from '../eventually.ts';
+import { migratedDatabaseUrl } from '../postgres.ts';
 import { newFolder, shell } from './machine.ts';
 
 let folder: string;
@@ -22,7 +23,14 @@ beforeAll(async () => {
       },
     }),
   );
-  stack = await startStack({ folder, log, egress: 'off', poolIdle: 1, runnerEnv: shell() });
+  stack = await startStack({
+    folder,
+    databaseUrl: await migratedDatabaseUrl(),
+    log,
+    egress: 'off',
+    poolIdle: 1,
+    runnerEnv: shell(),
+  });
 });
 afterAll(async () => {
   await stack.stop();

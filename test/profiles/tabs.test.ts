@@ -12,6 +12,7 @@ import { connectMcpBrowser } from '../../local/mcp-browser.ts';
 import { type Stack, startStack } from '../../local/stack.ts';
 import { eventually } from '../eventually.ts';
 import { newFolder, shell } from '../local/machine.ts';
+import { migratedDatabaseUrl } from '../postgres.ts';
 
 const PASSWORD = 'correct-horse-battery';
 const BLANK = ['on about:blank'];
@@ -34,6 +35,7 @@ describe('the tabs of a profile', () => {
     const settings = { [ENV.userLimit]: '10' };
     stack = await startStack({
       folder,
+      databaseUrl: await migratedDatabaseUrl(),
       log: pino({ level: 'silent' }),
       egress: 'off',
       poolIdle: 2,

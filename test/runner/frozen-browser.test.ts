@@ -10,13 +10,15 @@ import { startStack } from '../../local/stack.ts';
 import { processTreeOfProc } from '../../process/process-tree.ts';
 import { eventually } from '../eventually.ts';
 import { newFolder, shell } from '../local/machine.ts';
+import { migratedDatabaseUrl } from '../postgres.ts';
 import { startMemberSite } from '../site/member-site.ts';
 
 it('stops every process of a browser that nothing uses, and goes on at the next call where it was', async () => {
   const folder = await newFolder();
   await using site = await startMemberSite();
   const runnerEnv = { ...shell(), [ENV.freezeSeconds]: '1' };
-  const stack = await startStack({ folder, log: pino({ level: 'silent' }), egress: 'off', poolIdle: 1, runnerEnv });
+  const [databaseUrl, log] = [await migratedDatabaseUrl(), pino({ level: 'silent' })];
+  const stack = await startStack({ folder, databaseUrl, log, egress: 'off', poolIdle: 1, runnerEnv });
   try {
     const sessions = new BrowserSessions(stack);
     const lease = await sessions.acquire({ userId: 'ada', conversationId: 'c1', recordVideo: true });
