@@ -1,7 +1,11 @@
 import { defineConfig } from 'vitest/config';
 import { CONTROL_PLANE, PROMISES, SEARCHES, UNIT } from './test/setup/projects.ts';
 
+/** A wait ends as soon as what it waits for is there; on a machine with other work, that takes many times vitest's default of 1 s. */
+const POLL = { poll: { timeout: 20_000 } };
+
 const INTEGRATION = {
+  expect: POLL,
   setupFiles: ['test/setup/runner-logs.ts'],
   globalSetup: ['test/setup/postgres.ts'],
   pool: 'forks' as const,
@@ -18,6 +22,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
+          expect: POLL,
           isolate: false,
           include: UNIT,
           exclude: SEARCHES,

@@ -121,7 +121,7 @@ describe('a server that asks for the password in clear', () => {
       seen = Buffer.alloc(0);
       const database = postgresDatabase({ ...address, connectionsMax: 1, log });
       const asked = database.query('select 1').catch(() => {});
-      await vi.waitFor(() => expect(seen.toString('latin1')).toContain(PASSWORD));
+      await expect.poll(() => seen.toString('latin1')).toContain(PASSWORD);
       for (const socket of sockets) socket.destroy();
       await asked;
       await database.close();

@@ -266,9 +266,8 @@ describe('shapes that smuggle', () => {
 
 it('leaves nothing open behind it', async () => {
   const metrics = async () => (await fetch(`http://127.0.0.1:${network.egress.adminPort}/metrics`)).text();
-  const keptMs = 10_000;
-  await expect.poll(metrics, { timeout: keptMs + 2_000 }).toContain('omicron_egress_connections 0');
-}, 15_000);
+  await expect.poll(metrics, { timeout: 30_000 }).toContain('omicron_egress_connections 0'); // kept for 10 s
+});
 
 it('counts by class and code, never by host, session or user', async () => {
   const lease = network.lease();

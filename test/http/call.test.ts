@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { httpCalls } from '../../http/call.ts';
 
-const signal = AbortSignal.timeout(5_000);
+const signal = AbortSignal.timeout(60_000);
 
 /** Answers how many connections were made to it. */
 async function counting(port = 0): Promise<Server> {

@@ -138,7 +138,7 @@ describe('the local stack', () => {
       onLost: error => lost.push(error),
     });
     await sessions.end(lease.sessionId);
-    await eventually('the lease to be lost', async () => lease.signal.aborted, 10_000);
+    await eventually('the lease to be lost', async () => lease.signal.aborted);
     expect(lost).toEqual([expect.objectContaining({ code: 'lease_ended' })]);
   });
 
@@ -186,7 +186,7 @@ describe('the local stack', () => {
       await expect(browser.callTool('browser_tabs')).rejects.toMatchObject({ code: 'lease_released' });
     }
     const isOver = async () => (await sessions.get(sessionId)).status === 'ended';
-    await eventually('the released lease to expire', isOver, 30_000);
+    await eventually('the released lease to expire', isOver);
     expect(await sessions.get(sessionId)).toMatchObject({ ended_reason: 'expired' });
   });
 

@@ -92,7 +92,7 @@ export async function startRunner(
       const answer = await health();
       return [wanted, 'failed'].includes(answer.body.phase) && answer;
     },
-    30_000,
+    60_000,
   );
   if (reached.phase !== wanted) throw new Error(JSON.stringify(reached));
   return {

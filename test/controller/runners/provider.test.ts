@@ -9,6 +9,9 @@ import { fakeMachine } from '../../fakes/runners.ts';
 import { type ProviderUnderTest, runnerProviderContract } from './provider.contract.ts';
 import { atItself, jwks, MIB, processesOf, realRunners } from './real-runners.ts';
 
+/** A runner took 28 s to start where ten programs shared two cores. */
+const WARM_MS = 50_000;
+
 runnerProviderContract('the fake machine', async (): Promise<ProviderUnderTest> => {
   const machine = fakeMachine();
   let exits = 0;
@@ -34,7 +37,7 @@ it('local: says with the last lines of its log why a runner’s process ended', 
   const provider = under.another();
   const id = randomUUID();
   await provider.create(id);
-  const error = await provider.whenWarm(id, AbortSignal.timeout(20_000)).catch((cause: unknown) => cause);
+  const error = await provider.whenWarm(id, AbortSignal.timeout(WARM_MS)).catch((cause: unknown) => cause);
   expect(error).toMatchObject({
     code: 'runner_start_failed',
     message: expect.stringMatching(/exit code 2.*OMICRON_CONTROLLER_JWKS.*JWKS/s),
@@ -47,7 +50,7 @@ it('local: keeps a runner’s folder from others and the controller’s secrets 
   const provider = under.another();
   const id = randomUUID();
   await provider.create(id);
-  await provider.whenWarm(id, AbortSignal.timeout(20_000));
+  await provider.whenWarm(id, AbortSignal.timeout(WARM_MS));
   for (const path of [under.root, join(under.root, id), join(under.root, id, 'output')])
     expect((await stat(path)).mode & 0o077).toBe(0);
   for (const pid of await processesOf(id)) {
@@ -83,7 +86,7 @@ it('local: kills a runner with its browser when they take too much memory, also 
   const id = randomUUID();
   const earlier = under.another();
   await earlier.create(id);
-  await earlier.whenWarm(id, AbortSignal.timeout(20_000));
+  await earlier.whenWarm(id, AbortSignal.timeout(WARM_MS));
   const provider = under.another({ memoryBytesMax: 64 * MIB });
   const death = await eventually('its death', () => provider.deathOf(id));
   expect(death).toMatchObject({
@@ -98,7 +101,7 @@ it('local: a runner that does not answer is killed within 30 s, and its death sa
   const id = randomUUID();
   const provider = under.another();
   await provider.create(id);
-  await provider.whenWarm(id, AbortSignal.timeout(20_000));
+  await provider.whenWarm(id, AbortSignal.timeout(WARM_MS));
   const { pid } = JSON.parse(await readFile(join(under.root, id, 'process.json'), 'utf8'));
   process.kill(pid, 'SIGSTOP');
   const death = await eventually('its death', () => provider.deathOf(id), 30_000);

@@ -8,7 +8,7 @@ import { controllerClient, worthRetrying } from '../../../runner/reporting/contr
 
 const OBJECT = 'ab'.repeat(32);
 const chunk = { sha256: digestOfChunk(Buffer.from('a')), bytes: Buffer.from('a') };
-const signal = AbortSignal.timeout(10_000);
+const signal = AbortSignal.timeout(60_000);
 
 /** Answers `outdated` calls as a replica of an earlier release does, then as one that has the route. */
 async function rollout(outdated: number) {
