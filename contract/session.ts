@@ -101,7 +101,9 @@ export const getOrCreateRequest = z
       .min(0)
       .max(LIMITS.waitSecondsMax)
       .default(LIMITS.waitSecondsDefault)
-      .describe('Seconds that the call may wait for a browser; 0 answers at once.'),
+      .describe(
+        'Seconds that the call may wait for a browser; 0 answers at once. A caller that comes back to its place in the line a moment early waits up to 2 s more.',
+      ),
     require_credentials: z
       .boolean()
       .default(false)

@@ -40,6 +40,8 @@ export interface GetOrCreateParts extends StartParts {
 }
 
 const LEAVING_POLL_MS = 250;
+/** `Retry-After` is an estimate: a caller that comes back, and whose turn is expected within this, waits for it as long. */
+const EARLY_MS = 2_000;
 
 type Claimed = Extract<Acquired, { outcome: 'claimed' }>;
 type Led = { outcome: 'ready' | 'lost'; session: SessionRow };
@@ -156,8 +158,9 @@ export class GetOrCreate {
   }
 
   /** A caller waits in the line while every place is taken; released leases give way to those in it. */
-  async #acquireInLine(request: GetOrCreateRequest, deadlineMs: number, left: AbortSignal) {
+  async #acquireInLine(request: GetOrCreateRequest, untilMs: number, left: AbortSignal) {
     const { clock, leases, line, onWaited } = this.#parts;
+    let deadlineMs = untilMs;
     let sinceMs: number | undefined;
     let held: string | undefined;
     const waited = (outcome: 'place' | 'refused' | 'left') => {
@@ -172,6 +175,11 @@ export class GetOrCreate {
       }
       const { place } = acquired;
       if (place !== undefined) line.joined();
+      if (held === undefined && !waits && !left.aborted && isEarly(acquired)) {
+        deadlineMs = clock.nowMs() + EARLY_MS;
+        held = place;
+        continue;
+      }
       if (place === undefined || !waits) {
         // called, and refused for another reason: those behind it would wait for its place until that lapses
         if (held !== undefined && place === undefined) await leases.leaveLine(held, false);
@@ -281,6 +289,9 @@ export class GetOrCreate {
     };
   }
 }
+
+const isEarly = ({ returns, waitMs }: Extract<Acquired, { outcome: 'refused' }>): boolean =>
+  returns === true && waitMs !== undefined && waitMs <= EARLY_MS;
 
 /** A live lease keeps its profile: an agent that asked for another must not act under the wrong logins. */
 function refuseOtherProfile({ profile, profile_mode: mode }: GetOrCreateRequest, session: SessionRow): void {

@@ -64,6 +64,8 @@ export type Acquired =
       holder?: string | undefined;
       /** With `capacity_exceeded`: the caller's place in the line, how many are before it, and how many of those are waiting now. */
       place?: string | undefined;
+      /** It had that place before this call. */
+      returns?: boolean | undefined;
       turn?: number | undefined;
       ahead?: number | undefined;
       /** With `capacity_exceeded`: until a place comes free for it, by those that came free in the last minute. */
@@ -170,6 +172,7 @@ const acquired = z.discriminatedUnion('outcome', [
       holder: z.uuid().optional(),
       provider: z.string().optional(),
       place: z.int().transform(String).optional(),
+      returns: z.boolean().optional(),
       turn: z.int().optional(),
       ahead: z.int().optional(),
       limit: z.int(),

@@ -320,4 +320,27 @@ describe('two controllers with a full fleet', () => {
     const metrics = String((await first.call('GET', '/metrics', { token: null })).body);
     expect(metrics).toContain('omicron_wait_seconds_count{outcome="left"} 1');
   });
+
+  it('let a caller wait that comes back a moment early, and refuse a new one at once', {
+    timeout: 60_000,
+  }, async () => {
+    await using both = await twoControllers({ OMICRON_CAPACITY: 1 });
+    const [first, second] = both.stacks;
+    await first.getOrCreate({ conversation_id: 'held' });
+    await first.database.query(
+      `insert into omicron.runners (provider, template, state, gone_at)
+       select 'local', 't1', 'gone', clock_timestamp() from generate_series(1, 240)`,
+    );
+    const ask = (conversation_id: string) => second.getOrCreate({ conversation_id, wait_seconds: 0 });
+    expect(problemOf(await ask('back'))).toMatchObject({ code: 'capacity_exceeded', retry_after_seconds: 1 });
+    expect(await waiting(first)).toBe(0);
+    const back = ask('back');
+    await eventually('it waits for a place', async () => (await waiting(first)) === 1);
+    expect(problemOf(await ask('new'))).toMatchObject({ code: 'capacity_exceeded', position: 2 });
+    await first.database.query('update omicron.permits set runner_id = null');
+    expect((await back).status).toBe(202);
+    // no place comes free while it waits
+    const again = await ask('new');
+    expect(problemOf(again)).toMatchObject({ code: 'capacity_exceeded', position: 1, retry_after_seconds: 1 });
+  });
 });

@@ -52,7 +52,7 @@ create or replace function omicron.line_retry_ms(p_wait_ms integer) returns inte
 language sql as $$ select greatest(1000, least(30000, 600 + p_wait_ms)) $$;
 
 -- Null: the caller may take a place. Else the refusal, and its place in the line: held by a replica (`p_waits`), or kept for its return.
--- `turn`: callers that come first; `ahead`: those of them that are waiting now.
+-- `turn`: callers that come first; `ahead`: those of them that are waiting now; `returns`: it had that place already.
 -- `p_found_none`: others took the places meanwhile.
 create or replace function omicron.join_line(p_user text, p_conversation text, p_provider text, p_template text, p_waits boolean,
   p_user_limit integer, p_found_none boolean) returns jsonb
@@ -65,6 +65,7 @@ declare
   v_waiting integer;
   v_wait_ms integer;
   v_retry_ms integer;
+  v_returns boolean;
 begin
   if not p_found_none and not exists (select from omicron.waiting_callers where provider = p_provider) then
     return null;
@@ -89,6 +90,7 @@ begin
    where provider = p_provider and (w.place is null or place < w.place);
   v_wait_ms := omicron.line_wait_ms(v_turn);
   v_retry_ms := omicron.line_retry_ms(v_wait_ms);
+  v_returns := w.place is not null;
   insert into omicron.waiting_callers as own (provider, user_id, conversation_id, waits_until, kept_until)
     values (p_provider, p_user, p_conversation, case when p_waits then v_now + interval '5 seconds' else '-infinity' end,
       v_now + make_interval(secs => v_retry_ms / 1000.0 + 5))
@@ -96,7 +98,7 @@ begin
     set waits_until = greatest(own.waits_until, excluded.waits_until), kept_until = greatest(own.kept_until, excluded.kept_until),
         provider = excluded.provider
   returning * into w;
-  return jsonb_build_object('outcome', 'refused', 'code', 'capacity_exceeded', 'place', w.place, 'turn', v_turn, 'ahead', v_ahead,
+  return jsonb_build_object('outcome', 'refused', 'code', 'capacity_exceeded', 'place', w.place, 'returns', v_returns, 'turn', v_turn, 'ahead', v_ahead,
     'limit', (select count(*) from omicron.permits), 'active', (select count(*) from omicron.permits where runner_id is not null),
     'retry_after_ms', v_retry_ms, 'wait_ms', v_wait_ms);
 end $$;

@@ -1097,7 +1097,7 @@ create or replace function omicron.line_retry_ms(p_wait_ms integer) returns inte
 language sql as $$ select greatest(1000, least(30000, 600 + p_wait_ms)) $$;
 
 -- Null: the caller may take a place. Else the refusal, and its place in the line: held by a replica (`p_waits`), or kept for its return.
--- `turn`: callers that come first; `ahead`: those of them that are waiting now.
+-- `turn`: callers that come first; `ahead`: those of them that are waiting now; `returns`: it had that place already.
 -- `p_found_none`: others took the places meanwhile.
 create or replace function omicron.join_line(p_user text, p_conversation text, p_provider text, p_template text, p_waits boolean,
   p_user_limit integer, p_found_none boolean) returns jsonb
@@ -1110,6 +1110,7 @@ declare
   v_waiting integer;
   v_wait_ms integer;
   v_retry_ms integer;
+  v_returns boolean;
 begin
   if not p_found_none and not exists (select from omicron.waiting_callers where provider = p_provider) then
     return null;
@@ -1134,6 +1135,7 @@ begin
    where provider = p_provider and (w.place is null or place < w.place);
   v_wait_ms := omicron.line_wait_ms(v_turn);
   v_retry_ms := omicron.line_retry_ms(v_wait_ms);
+  v_returns := w.place is not null;
   insert into omicron.waiting_callers as own (provider, user_id, conversation_id, waits_until, kept_until)
     values (p_provider, p_user, p_conversation, case when p_waits then v_now + interval '5 seconds' else '-infinity' end,
       v_now + make_interval(secs => v_retry_ms / 1000.0 + 5))
@@ -1141,7 +1143,7 @@ begin
     set waits_until = greatest(own.waits_until, excluded.waits_until), kept_until = greatest(own.kept_until, excluded.kept_until),
         provider = excluded.provider
   returning * into w;
-  return jsonb_build_object('outcome', 'refused', 'code', 'capacity_exceeded', 'place', w.place, 'turn', v_turn, 'ahead', v_ahead,
+  return jsonb_build_object('outcome', 'refused', 'code', 'capacity_exceeded', 'place', w.place, 'returns', v_returns, 'turn', v_turn, 'ahead', v_ahead,
     'limit', (select count(*) from omicron.permits), 'active', (select count(*) from omicron.permits where runner_id is not null),
     'retry_after_ms', v_retry_ms, 'wait_ms', v_wait_ms);
 end $$;
@@ -2924,7 +2926,7 @@ insert into omicron.migrations (name, digest, declares) values ('functions/event
 insert into omicron.migrations (name, digest, declares) values ('functions/expire.sql', 'af1015304dc8c5d7a01b9df4215eb3543cdb02a3e8407a7b458296a124fab88e', '{omicron.expire_leases(integer),"omicron.fail_stuck_starts(integer, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/guards.sql', '27a83a76f33f9b344e9d76f32a7bb9cf94482675ad58870b03af67ba292cc900', '{omicron.guard_session(),omicron.guard_runner()}');
 insert into omicron.migrations (name, digest, declares) values ('functions/hibernate.sql', '1ae39493ce599a1063e77237be16a729db515b97fdbc33869536251930cd0dc0', '{omicron.expires_soon(omicron.browser_sessions),"omicron.expiring_leases(text, integer)","omicron.hibernation_refusal(omicron.browser_sessions, omicron.runners, integer, integer)","omicron.begin_hibernation(uuid, integer, uuid, integer)","omicron.hibernate(uuid, integer, uuid, integer, integer, text, uuid, integer, text, text, bigint, integer)"}');
-insert into omicron.migrations (name, digest, declares) values ('functions/line.sql', '0c5b0945ae570923eb8f9c9718a073c16a2ffa1acb5a8edcdae1416debc2b8f7', '{"omicron.free_places(text, text, bigint)",omicron.line_wait_ms(bigint),omicron.line_retry_ms(integer),"omicron.join_line(text, text, text, text, boolean, integer, boolean)","omicron.line_turns(text, text, bigint[])","omicron.leave_line(bigint, boolean)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/line.sql', '9d510fbdf93bca5e7e978da071af8c00268718f727cdccd41e7163a7606bf5ed', '{"omicron.free_places(text, text, bigint)",omicron.line_wait_ms(bigint),omicron.line_retry_ms(integer),"omicron.join_line(text, text, text, text, boolean, integer, boolean)","omicron.line_turns(text, text, bigint[])","omicron.leave_line(bigint, boolean)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/make-ready.sql', 'dd7712930c9495290b1d71744686b5e00dff0f232f93d63e55bed4903858ad92', '{"omicron.make_ready(uuid, integer, uuid, text, text, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/may-act.sql', '75430f3169d777629d4d5a3927bfc95a218366849c10029bf7336e89cb49fb76', '{"omicron.may_act(uuid, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/policies.sql', '303c7197b48996266831c3e99c2f5ad24a300e42cec23fd0525590c6508c5e47', '{"omicron.put_policy(text, text, jsonb)","omicron.policy_version(bigint, bigint, bigint, boolean)","omicron.policy_of(uuid, text)"}');
