@@ -1,5 +1,8 @@
+import { fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EGRESS_ROUTES, WATCH_LEASES_MAX } from '../../contract/egress.ts';
@@ -11,6 +14,7 @@ import { sqlDirectory } from '../../controller/store/directory.ts';
 import { protocol } from '../controller/protocol.ts';
 import type { Stack } from '../controller/stack.ts';
 import { processStat } from '../process-stat.ts';
+import type { AgentsOrder } from './agents.program.ts';
 import { percentiles } from './figures.ts';
 import { type Fleet, fleet } from './overload.ts';
 
@@ -133,7 +137,7 @@ async function egressWatch(full: Fleet, ended: readonly string[]) {
   };
 }
 
-/** Cores of agents that wait for a person, beyond those of a rest: of Postgres, and of this process, in which the agents are too. */
+/** Cores of agents that wait for a person, beyond those of a rest: of Postgres, and of both controllers; the agents are another process. */
 async function waitingAgents({ stacks: [stack], shared }: Fleet, sessions: readonly string[]) {
   const cores = async () => {
     const [postgres, own, beganMs] = [await serverCpu(stack.database), process.cpuUsage(), performance.now()];
@@ -141,27 +145,33 @@ async function waitingAgents({ stacks: [stack], shared }: Fleet, sessions: reado
     const [seconds, used] = [(performance.now() - beganMs) / 1_000, process.cpuUsage(own)];
     return {
       postgres: ((await serverCpu(stack.database)) - postgres) / seconds,
-      process: (used.user + used.system) / 1e6 / seconds,
+      controllers: (used.user + used.system) / 1e6 / seconds,
     };
   };
   const rest = await cores();
-  let isOver = false;
-  const agents = sessions.map(async (session, n) => {
-    const { given } = await shared.machine.leased(session);
-    const id = randomUUID();
-    await sleep((n * AGENT_WAIT_MS) / sessions.length); // they do not keep step
-    while (!isOver)
-      await stack.call('POST', '/internal/runner-user-actions', {
-        token: given.lease_token,
-        body: { id, reason: 'a code', timeout_seconds: 120, wait_ms: AGENT_WAIT_MS },
-      });
-  });
+  const agents = await Promise.all(
+    sessions.map(async session => ({
+      token: (await shared.machine.leased(session)).given.lease_token,
+      id: randomUUID(),
+    })),
+  );
+  const child = fork(join(import.meta.dirname, 'agents.program.ts'));
+  const exited = once(child, 'exit');
+  child.send({ url: stack.url, waitMs: AGENT_WAIT_MS, agents } satisfies AgentsOrder);
   await sleep(AGENT_WAIT_MS + 2_000);
   const waiting = await cores();
-  isOver = true;
+  const [asked] = await stack.database.query<{ pending: number }>(
+    `select count(*)::int as pending from omicron.user_actions where status = 'pending'`,
+  );
+  child.send('over');
   await stack.database.query(`update omicron.user_actions set status = 'done', answered_at = now()`);
-  await Promise.all(agents);
-  return { postgres: rounded(waiting.postgres - rest.postgres), process: rounded(waiting.process - rest.process) };
+  const [code] = await exited;
+  if (code !== 0 || asked?.pending !== sessions.length)
+    throw new Error(`${asked?.pending} of ${sessions.length} agents waited; their process exited with ${code}`);
+  return {
+    postgres: rounded(waiting.postgres - rest.postgres),
+    controllers: rounded(waiting.controllers - rest.controllers),
+  };
 }
 
 /** Sessions that are about to expire, all at once: how many are hibernated a second by two replicas. */
