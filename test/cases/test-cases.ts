@@ -9,25 +9,31 @@ import { type LeasedRunner, startLease } from '../runner/start-lease.ts';
 import { type Case, type CaseAddress, opens, type Step } from './case.ts';
 import { type CaseSite, serveCases } from './serve-cases.ts';
 
-const CASES = await readCases();
-
 let site: CaseSite;
 let lease: LeasedRunner;
-beforeAll(async () => {
-  site = await serveCases();
-  lease = await startLease({ toolset: 'both', recordVideo: false });
-});
-afterAll(async () => {
-  await lease?.[Symbol.asyncDispose]();
-  site?.close();
-});
 
-test.each(CASES)('$name: $case.title', async ({ name, case: { opens: isOpened = true, steps } }) => {
-  const at: CaseAddress = { host: site.host, secureHost: site.secureHost, url: `http://${site.host}/${name}/` };
-  await run({ tool: 'browser_close' }, name);
-  if (isOpened) await run(opens(at), name);
-  for (const step of steps(at)) await run(step, name);
-});
+/** As many files share the cases, so that none takes more than a minute. */
+const PARTS = 3;
+
+/** Declares the tests of every third case, on a runner of their own. `part` counts from 1. */
+export async function testCases(part: 1 | 2 | 3): Promise<void> {
+  beforeAll(async () => {
+    site = await serveCases();
+    lease = await startLease({ toolset: 'both', recordVideo: false });
+  });
+  afterAll(async () => {
+    await lease?.[Symbol.asyncDispose]();
+    site?.close();
+  });
+
+  const cases = (await readCases()).filter((_, index) => index % PARTS === part - 1);
+  test.each(cases)('$name: $case.title', async ({ name, case: { opens: isOpened = true, steps } }) => {
+    const at: CaseAddress = { host: site.host, secureHost: site.secureHost, url: `http://${site.host}/${name}/` };
+    await run({ tool: 'browser_close' }, name);
+    if (isOpened) await run(opens(at), name);
+    for (const step of steps(at)) await run(step, name);
+  });
+}
 
 async function run({ tool, args: given = {}, shows = [], hides = [], logs, check }: Step, name: string): Promise<void> {
   const args = JSON.stringify(given).includes(REF_OF) ? await withRefs(given) : given;
