@@ -13,11 +13,11 @@ const PICKER = /opened the picker of a field, which is not shown here: set the f
 export default defineCase({
   title: "a page's own pickers of files work by downloads and file choosers, and the others say what to do",
   steps: () => [
-    click('Save', [/asked where to save a file/, /saved draft\.txt, 8 bytes/, /Downloaded file draft\.txt/]),
+    click('Save', [/asked where to save a file/, /saved draft\.txt, 8 bytes/, /Download(ed|ing) file draft\.txt/]),
     { tool: 'browser_file_read', args: { name: 'draft.txt' }, shows: /One word/ },
     click('Open', /A file chooser is open: browser_file_upload/),
     { ...upload, shows: /opened file draft\.txt: One word, true/ },
-    click('Copy', [/copied/, /Downloaded file copy\.txt/]),
+    click('Copy', [/copied/, /Download(ed|ing) file copy\.txt/]),
     click('Folder', [/asked for a folder\. No folder can be given here/, /AbortError/], /setInterceptFileChooser/),
     click('Pick', /A file chooser is open/),
     { ...upload, shows: /picked draft\.txt/ },
