@@ -1,23 +1,18 @@
-import { generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
+import { generateKeyPairSync } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Descriptor, MEDIA, type OciManifest } from '../../cli/verify/contents.ts';
 import { NAMESPACES } from '../../contract/names.ts';
 import { ENVIRONMENTS } from '../../manifests/environments.ts';
 import { renderObjects } from '../../manifests/render.ts';
-import { type Layout, openLayout } from '../../release/oci/layout.ts';
 import { startRegistry } from '../../release/oci/local-registry.ts';
-import { pushRelease } from '../../release/oci/push.ts';
-import { signRelease } from '../../release/oci/sign.ts';
 import { buildGoTool } from '../go-tool.ts';
 import { newFolder, run } from '../local/machine.ts';
 import { pushed } from '../manifests/pushed.ts';
+import { changedImage, imageLayout, pushTestImage, type TestImage } from './test-images.ts';
 
 // Kyverno's own command judges pods by the rendered policy, and asks a registry on loopback for signatures.
 
-const VERSION = '1.2.3';
-const SBOM = { bomFormat: 'CycloneDX', specVersion: '1.5', components: [] };
 const ours = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const others = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const prod = pushed(ENVIRONMENTS.prod);
@@ -25,6 +20,7 @@ const prod = pushed(ENVIRONMENTS.prod);
 let kyverno = '';
 let folder = '';
 let registry: Awaited<ReturnType<typeof startRegistry>>;
+const pushImage = (name: string, image: TestImage) => pushTestImage(registry.host, name, image);
 
 beforeAll(async () => {
   const module = 'github.com/kyverno/kyverno/cmd/cli/kubectl-kyverno';
@@ -48,32 +44,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await registry?.[Symbol.asyncDispose]();
 });
-
-/** An image of one layer, signed as a release is, or not at all. */
-async function imageLayout(name: string, signer?: KeyObject): Promise<{ layout: Layout; entry: Descriptor }> {
-  const layout = await openLayout(join(folder, name));
-  const config = '{"architecture":"amd64","os":"linux","config":{},"rootfs":{"type":"layers","diff_ids":[]}}';
-  const entry = await layout.add({
-    name: `runner:${VERSION}`,
-    config: { mediaType: 'application/vnd.oci.image.config.v1+json', bytes: Buffer.from(config) },
-    layers: [{ mediaType: 'application/vnd.oci.image.layer.v1.tar', bytes: Buffer.from(`files of ${name}`) }],
-  });
-  const sboms = { runner: SBOM };
-  if (signer)
-    await signRelease(layout, {
-      version: VERSION,
-      key: signer,
-      commit: 'c'.repeat(40),
-      builder: 'https://e.com',
-      sboms,
-    });
-  return { layout, entry };
-}
-
-async function pushImage(name: string, { layout, entry }: Awaited<ReturnType<typeof imageLayout>>): Promise<string> {
-  await pushRelease(layout, `${registry.host}/${name}`);
-  return `${registry.host}/${name}/runner@${entry.digest}`;
-}
 
 /** Kyverno's counts for a pod. A registry that cannot be read would be an error, not a failure. */
 async function judge(spec: unknown, namespace: string = NAMESPACES.runners): Promise<string> {
@@ -115,22 +85,7 @@ it('a foreign image is refused: one that another key signed', async () => {
 });
 
 it('a changed image is refused, although the signatures of the original are attached to it', async () => {
-  const original = await imageLayout('original', ours.privateKey);
-  const changed = await imageLayout('changed');
-  const { mediaType, digest, size } = changed.entry;
-  for (const entry of await original.layout.entries()) {
-    const blob = (name: string) => readFile(join(folder, 'original', 'blobs', ...name.split(':')));
-    const { subject, artifactType, annotations, layers } = JSON.parse(
-      (await blob(entry.digest)).toString(),
-    ) as OciManifest;
-    if (!subject || !artifactType || !layers?.[0]) continue;
-    await changed.layout.add({
-      artifactType,
-      annotations,
-      subject: { mediaType, digest, size },
-      layers: [{ mediaType: MEDIA.bundle, bytes: await blob(layers[0].digest) }],
-    });
-  }
+  const changed = await changedImage(ours.privateKey);
   expect(await judge(podOf(await pushImage('changed', changed)))).toBe(REFUSED);
 });
 
