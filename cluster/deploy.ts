@@ -86,6 +86,9 @@ export async function deploy({
   return argo ? 'by Argo CD' : 'by server-side apply';
 }
 
+/** Applies the objects of an environment as they are rendered; Argo CD, where it follows a repository, has to be paused. */
+export const applyEnvironment = (env: Environment): Promise<string> => apply(coreObjects(env));
+
 /** Resolves when no pod and no Service of the runner is left, but the tombstone of its lease. */
 export async function nothingLeft(runnerId: string): Promise<void> {
   const runner = `${LABELS.runnerId}=${runnerId},${LABELS.state}!=${ENDED}`;
