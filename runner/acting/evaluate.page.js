@@ -1,9 +1,11 @@
 // Runs in the page with what the agent's script is there, and with the element of its target: a function is called, of anything else the
-// value is taken. Resolves with its JSON; what JSON has no form for is written out, or named: nodes as Playwright names them.
+// value is taken. Resolves with its JSON; what JSON has no form for is written out, or named: nodes as Playwright names them. Throws a text:
+// an error's message with its causes and where in the page it came from, or the value that was thrown.
 async (value, element) => {
   const VALUES_MAX = 20_000;
+  const FRAMES_MAX = 3;
+  const CAUSES_MAX = 5;
   let count = 0;
-  const result = await (typeof value === 'function' ? value(element) : value);
 
   const nameOf = each => Object.prototype.toString.call(each).slice('[object '.length, -1);
   const unnamed = (each, name) => each === null || each === undefined || name === 'Object';
@@ -79,6 +81,28 @@ async (value, element) => {
     }
   };
 
+  /** The script's own lines are numbered with those of what runs it, and say nothing. */
+  const framesOf = ({ stack }) =>
+    String(stack)
+      .split('\n')
+      .filter(line => /^ *at .*:\/\//.test(line))
+      .slice(0, FRAMES_MAX)
+      .map(line => ` ${line.trim()}`)
+      .join('');
+  const reasonOf = (thrown, depth = 0) => {
+    if (!(thrown instanceof Error)) return typeof thrown === 'string' ? thrown : JSON.stringify(written(thrown, []));
+    const { name, message, cause, errors } = thrown;
+    const causes = [cause, ...(Array.isArray(errors) ? errors : [])].filter(each => each !== undefined);
+    const below = depth < CAUSES_MAX ? causes.map(each => ` (cause: ${reasonOf(each, depth + 1)})`) : [];
+    return `${name}${message && `: ${message}`}${below.join('')}${framesOf(thrown)}`;
+  };
+
+  let result;
+  try {
+    result = await (typeof value === 'function' ? value(element) : value);
+  } catch (error) {
+    throw reasonOf(error) ?? 'undefined';
+  }
   // A value alone stands without quotation marks: it is no text.
   if (typeof result === 'bigint') return `${result}n`;
   if (typeof result === 'number' && !Number.isFinite(result)) return String(result);

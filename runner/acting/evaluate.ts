@@ -97,16 +97,17 @@ async function inMainWorld(page: Page, form: Runnable): Promise<string | undefin
   }
   // A block keeps what it declares, and has the value of its last statement. A page may forbid `eval`.
   const ran = await session.send('Runtime.evaluate', { ...asked, expression: `{${form.statements}\n}` }).catch(moved);
-  if (ran.exceptionDetails !== undefined) return answerOf(ran);
-  const { objectId, value, unserializableValue } = ran.result;
-  if (objectId === undefined) return unserializableValue ?? JSON.stringify(value, null, 2);
+  const { objectId, value, unserializableValue } = ran.exceptionDetails?.exception ?? ran.result;
+  if (objectId === undefined)
+    return ran.exceptionDetails === undefined ? (unserializableValue ?? JSON.stringify(value, null, 2)) : answerOf(ran);
+  const given = ran.exceptionDetails === undefined ? 'this' : '() => { throw this }';
   return answerOf(
     await session
       .send('Runtime.callFunctionOn', {
         ...asked,
         returnByValue: true,
         objectId,
-        functionDeclaration: `function () { return (${ANSWER})(this) }`,
+        functionDeclaration: `function () { return (${ANSWER})(${given}) }`,
       })
       .catch(moved),
   );

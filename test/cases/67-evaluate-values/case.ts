@@ -32,7 +32,18 @@ export default defineCase({
     evaluates('() => function named() {}', /Result\n<function named>/),
     evaluates('return element.localName', /Result\n"button"/, 'button'),
     evaluates('element => element.textContent', /Result\n"B"/, 'button'),
-    evaluates('() => document.nope.x', /The script failed: TypeError: Cannot read properties of undefined/),
+    evaluates(
+      '() => document.nope.x',
+      /^The script failed: TypeError: Cannot read properties of undefined \(reading 'x'\)$/m,
+    ),
+    evaluates('() => Promise.reject({ code: 5 })', /^The script failed: \{"code":5\}$/m),
+    evaluates('throw { code: 6 }', /^The script failed: \{"code":6\}$/m),
+    evaluates(
+      '() => { throw new Error("outer", { cause: new TypeError("inner") }) }',
+      /^The script failed: Error: outer \(cause: TypeError: inner\)$/m,
+    ),
+    evaluates('element => { throw "no " + element.localName }', /^The script failed: no button$/m, 'button'),
+    evaluates('() => fails()', /^The script failed: RangeError: from the page at fails \(http:.*:\d+:\d+\)$/m),
     evaluates('() => {', /invalid_arguments.*does not parse.*\(\) => document\.title/),
   ],
 });
