@@ -37,13 +37,34 @@ export function fieldValue(type: string, text: string): string | undefined {
     case 'week':
       return weekOf(wanted);
     case 'color':
-      return /^#?[\da-f]{6}$/i.test(wanted) ? `#${wanted.replace('#', '').toLowerCase()}` : undefined;
+      return colourOf(wanted.toLowerCase());
     case 'number':
     case 'range':
       return numberOf(wanted);
     default:
       return text;
   }
+}
+
+/** Names that people use; https://drafts.csswg.org/css-color/#named-colors has all. */
+const COLOURS = new Map(
+  `black 000000, white ffffff, gray 808080, grey 808080, silver c0c0c0, red ff0000, maroon 800000, orange ffa500, yellow ffff00,
+olive 808000, lime 00ff00, green 008000, teal 008080, cyan 00ffff, aqua 00ffff, blue 0000ff, navy 000080, purple 800080,
+magenta ff00ff, fuchsia ff00ff, pink ffc0cb, brown a52a2a, gold ffd700, indigo 4b0082`
+    .split(/,\s/)
+    .map(each => each.split(' ') as [string, string]), // as they stand there
+);
+
+function colourOf(text: string): string | undefined {
+  const digits = /^#?([\da-f]{3}|[\da-f]{6})$/.exec(text)?.[1];
+  if (digits !== undefined) return `#${digits.length === 3 ? digits.replace(/./g, '$&$&') : digits}`;
+  const parts = /^rgb\(? ?(\d{1,3})(?: ?, ?| )(\d{1,3})(?: ?, ?| )(\d{1,3}) ?\)?$/.exec(text)?.slice(1).map(Number);
+  if (parts !== undefined)
+    return parts.every(part => part <= 255)
+      ? `#${parts.map(part => part.toString(16).padStart(2, '0')).join('')}`
+      : undefined;
+  const named = COLOURS.get(text);
+  return named && `#${named}`;
 }
 
 /** A comma alone may stand before thousands or before a fraction; with a point behind it, before thousands. */

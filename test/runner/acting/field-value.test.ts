@@ -43,7 +43,12 @@ test.each([
   ['number', 'three', undefined],
   ['range', '40', '40'],
   ['color', 'FF8800', '#ff8800'],
-  ['color', 'orange', undefined],
+  ['color', '#F80', '#ff8800'],
+  ['color', 'Orange', '#ffa500'],
+  ['color', 'rgb(255, 136, 0)', '#ff8800'],
+  ['color', 'rgb(256, 0, 0)', undefined],
+  ['color', 'the red one', undefined],
+  ['color', 'constructor', undefined],
   ['text', ' as it is ', ' as it is '],
 ] as const)('a field of type %s takes %j as %j', (type, text, value) => {
   expect(fieldValue(type, text)).toBe(value);
