@@ -86,6 +86,13 @@
   const drops = new Set(dragged.map(({ parentElement: parent }) => parent).filter(parent => parent && parent !== root));
   for (const drop of [...drops])
     for (const other of drop.parentElement?.children ?? []) if (other.localName === drop.localName) drops.add(other);
+  /** No script here sees who listens for drops, and asking Chromium ends the process of a page with a video (156). */
+  const DROP_NAME =
+    /(?:^|[-_ ])(?:drop|dropzone|droppable|zone|bin|trash|basket|bucket|cart|lane|slot|target)(?:$|[-_ ])/i;
+  const takesDrops = element =>
+    drops.has(element) ||
+    element.matches('[ondrop], [ondragover], [aria-dropeffect]') ||
+    (dragged.length > 0 && DROP_NAME.test(`${element.id} ${element.getAttribute('class') ?? ''}`));
 
   /** Rows of a list or a table that listens for all of them, and cells of a grid among which the focus is moved. */
   const LISTS = 'ul, ol, menu, tbody, table, [role=list], [role=listbox], [role=tree], [role=grid], [role=menu]';
@@ -148,7 +155,7 @@
     isServed(element, parentStyle) ||
     element.hasAttribute('onclick') ||
     (element.draggable === true && element.getAttribute('draggable') === 'true') ||
-    drops.has(element) ||
+    takesDrops(element) ||
     (element.hasAttribute('tabindex') && element.tabIndex >= 0) ||
     (listens.has(element) && element.getElementsByTagName('*').length <= LISTENING_MAX) ||
     ((element.localName === 'video' || element.localName === 'audio') && element.controls) ||
@@ -368,7 +375,7 @@
         PROSE.test(element.tagName) ||
         style.cursor === 'pointer' ||
         element.hasAttribute('onclick') ||
-        drops.has(element))
+        takesDrops(element))
     ) {
       giveRef(own, element);
       own.acts = true;
