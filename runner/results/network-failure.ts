@@ -42,6 +42,11 @@ const FAILURES: readonly (readonly [RegExp, string, string])[] = [
     'The site redirects in a circle.',
     'It may want a cookie or a login: open its start page.',
   ],
+  [
+    /^ERR_CACHE_MISS/,
+    'The page was the answer to a form, and loading it again would send the form again.',
+    'Open a page by its address; fill in the form again where it has to be sent again.',
+  ],
   [/^ERR_EMPTY_RESPONSE/, 'The site closed the connection without an answer.', UNREACHABLE],
   [/^ERR_UNSAFE_PORT/, 'Browsers open no pages at this port.', 'Check the port.'],
   [

@@ -2,6 +2,7 @@ import type { CallToolResult } from '@modelcontextprotocol/server';
 import * as z from 'zod';
 import { refusalResult } from '../../contract/tool-failure.ts';
 import { findKey } from '../browser/key-names.ts';
+import { textResult } from '../results/result.ts';
 import { FIRST_CHANGE_MS } from '../settle/settle.ts';
 import { defineTool } from './define-tool.ts';
 import { onPage } from './playwright-form.ts';
@@ -26,10 +27,15 @@ export const pressKey = defineTool({
       if (named === undefined) return noKey(key);
       // A character that no key of the keyboard has is typed as a text.
       await ([...named].length === 1 ? page.keyboard.type(named) : page.keyboard.press(named));
-      return undefined;
+      return OF_BROWSERS.test(named) ? textResult(OF_BROWSER) : undefined;
     }),
   },
 });
+
+/** Keys with which a person reloads a page or goes back; Chromium hears them in its window alone, and there is none. */
+const OF_BROWSERS = /^(?:(?:Control\+|Shift\+)?F5|(?:Control|Meta)\+(?:Shift\+)?[Rr]|Alt\+Arrow(?:Left|Right))$/;
+const OF_BROWSER =
+  'The page alone heard this key: nothing is reloaded, and no page is gone back to. browser_navigate and browser_navigate_back do that.';
 
 const noKey = (key: string): CallToolResult =>
   refusalResult({

@@ -1,6 +1,7 @@
 import type { BrowserContext, Request } from 'playwright-core';
 import { tabOfDocument } from '../../browser/request-frame.ts';
 import { shownAddress } from '../../browser/shown.ts';
+import { networkFailure } from '../../results/network-failure.ts';
 import { GIVEN_UP } from '../../settle/loaded.ts';
 
 /** Documents that did not come, for the results of calls. */
@@ -30,7 +31,9 @@ export function failedDocuments(context: BrowserContext): FailedDocuments {
       failed = [];
       return [...byPage].flatMap(([page, request]) => {
         if (page?.url().startsWith(ERROR_PAGE) !== true || (isTold && request.redirectedFrom() === null)) return [];
-        return [`${shownAddress(request.url())} could not be loaded: ${request.failure()?.errorText}`];
+        const failure = request.failure()?.errorText ?? '';
+        const { why, instead } = networkFailure(failure) ?? { why: failure, instead: '' };
+        return [`${shownAddress(request.url())} could not be loaded. ${why} ${instead}`.trim()];
       });
     },
   };

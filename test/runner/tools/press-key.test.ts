@@ -25,6 +25,12 @@ test('presses keys by their names, with their modifiers, and types characters th
   expect((await pressed({ key: 'é' })).done).toEqual(['type é']);
 });
 
+test('says that a key of the browser itself reloads nothing', async () => {
+  for (const key of ['F5', 'Ctrl+R', 'cmd+shift+r', 'Alt+Left'])
+    expect(JSON.stringify((await pressed({ key })).result), key).toContain('nothing is reloaded');
+  expect((await pressed({ key: 'F6' })).result.content).toEqual([]);
+});
+
 test('refuses the name of no key, with keys that there are', async () => {
   const { done, result } = await pressed({ key: 'Submit' });
   expect(done).toEqual([]);

@@ -11,7 +11,9 @@ test('a tab with the error page of the browser has one note with the address and
   const tabs = fakeTabs('chrome-error://chromewebdata/');
   const failed = failedDocuments(tabs.context);
   tabs.emit('requestfailed', documentOf(tabs, DOWN).request);
-  expect(failed.take()).toEqual([`${DOWN} could not be loaded: net::ERR_CONNECTION_REFUSED`]);
+  expect(failed.take()).toEqual([
+    `${DOWN} could not be loaded. Nothing answers at this host and port. (ERR_CONNECTION_REFUSED) The site cannot be reached from here: check the port.`,
+  ]);
   expect(failed.take()).toEqual([]);
 });
 
@@ -29,7 +31,9 @@ test('a failed navigation has a note only on the address that another one led to
   tabs.emit('requestfailed', request);
   expect(failed.take(true)).toEqual([]);
   tabs.emit('requestfailed', Object.assign(request, { redirectedFrom: () => documentOf(tabs, DOWN).request }));
-  expect(failed.take(true)).toEqual([`${DOWN} could not be loaded: net::ERR_CONNECTION_REFUSED`]);
+  expect(failed.take(true)).toEqual([
+    `${DOWN} could not be loaded. Nothing answers at this host and port. (ERR_CONNECTION_REFUSED) The site cannot be reached from here: check the port.`,
+  ]);
 });
 
 test('a new tab that shows the error page has a note, though its frame is known later than its failure', () => {
@@ -43,7 +47,9 @@ test('a new tab that shows the error page has a note, though its frame is known 
   };
   tabs.emit('requestfailed', Object.assign(request, { frame }));
   isKnown = true;
-  expect(failed.take()).toEqual([`${DOWN} could not be loaded: net::ERR_CONNECTION_REFUSED`]);
+  expect(failed.take()).toEqual([
+    `${DOWN} could not be loaded. Nothing answers at this host and port. (ERR_CONNECTION_REFUSED) The site cannot be reached from here: check the port.`,
+  ]);
 });
 
 const refusal = (authority: string, atMs: number) => ({ authority, atMs }) as EgressRefusal;
