@@ -109,7 +109,7 @@ const startServer = () =>
 function readOptions(args: string[]): Options | string {
   const number = (name: string, text: string | undefined, usual: number): number => {
     if (text === undefined) return usual;
-    if (!/^\d{1,9}$/.test(text)) throw new Error(`--${name} must be a whole number, and is ${text}.`);
+    if (!/^\d{1,10}$/.test(text)) throw new Error(`--${name} must be a whole number, and is ${text}.`);
     return Number(text);
   };
   try {

@@ -162,13 +162,15 @@ class Court {
     const keeps = old.status === 'starting' && (old.hibernated_until ?? 0) > at && s.status !== 'hibernated';
     if (keeps && act !== 'delete' && this.#isTold) this.#fail('restoreCosts', about());
     const isStuck = (old.starting_since ?? at) <= at - SECONDS.start * 1_000;
+    // A restore that is evicted leaves its session hibernated, as any restore that fails.
+    const isEvicted = s.ended_reason === 'evicted' || (old.status === 'starting' && s.status === 'hibernated');
     const holds: Record<string, () => boolean> = {
       delete: () => named,
       fail: () => named && old.status === 'starting' && old.claim_id === step.claim,
       expire: () => isExpired,
       stuck: () => old.status === 'starting' && isStuck,
       lost: () => old.runner_id === step.runner,
-      ask: () => s.ended_reason === 'evicted' && (this.#record.setup.evicts || old.released_at !== null),
+      ask: () => isEvicted && (this.#record.setup.evicts || old.released_at !== null),
       makeRoom: () => old.status === 'ready' && old.released_at !== null,
       recover: () => true,
     };
