@@ -20,8 +20,11 @@ interface Attribute {
   value: Record<string, unknown>;
 }
 
+/** Numbers of 64 bits may come as texts. */
+const attributeValue = ({ intValue, ...others }: Attribute['value']) =>
+  intValue === undefined ? Object.values(others)[0] : Number(intValue);
 const valuesOf = (attributes: Attribute[] = []) =>
-  Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
+  Object.fromEntries(attributes.map(({ key, value }) => [key, attributeValue(value)]));
 
 /** A collector of OTLP over HTTP, in JSON: https://opentelemetry.io/docs/specs/otlp/#otlphttp-request */
 export async function fakeCollector() {
@@ -56,7 +59,7 @@ export async function fakeCollector() {
               name: String(span.name),
               traceId: String(span.traceId),
               spanId: String(span.spanId),
-              parentSpanId: span.parentSpanId === undefined ? undefined : String(span.parentSpanId),
+              parentSpanId: String(span.parentSpanId ?? '') || undefined, // a root's may be empty
               kind: Number(span.kind),
               attributes: valuesOf(span.attributes as Attribute[]),
               status: (span.status as { code?: number }).code,

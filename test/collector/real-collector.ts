@@ -1,0 +1,43 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { freePort } from '../../local/free-port.ts';
+import { eventually } from '../eventually.ts';
+import type { fakeCollector } from '../fakes/collector.ts';
+import { buildGoTool } from '../go-tool.ts';
+import { ROOT } from '../local/machine.ts';
+
+/** OpenTelemetry's collector, built from its module: takes OTLP at `url`, and sends it on to `target` as JSON. */
+export async function realCollector(target: Awaited<ReturnType<typeof fakeCollector>>) {
+  const folder = join(ROOT, 'test/collector');
+  const program = buildGoTool({ name: 'otelcol', folder, module: '.' }, reason => {
+    throw new Error(reason);
+  });
+  const endpoint = `127.0.0.1:${await freePort()}`;
+  const pipeline = { receivers: ['otlp'], exporters: ['otlp_http'] };
+  const configuration = {
+    receivers: { otlp: { protocols: { http: { endpoint } } } },
+    exporters: { otlp_http: { endpoint: target.url, encoding: 'json', compression: 'none' } },
+    service: {
+      pipelines: { traces: pipeline, metrics: pipeline },
+      telemetry: { metrics: { level: 'none' }, logs: { level: 'warn' } },
+    },
+  };
+  const collector = spawn(program ?? '', [`--config=yaml:${JSON.stringify(configuration)}`], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const url = `http://${endpoint}`;
+  await eventually('the collector listens', () =>
+    fetch(url).then(
+      () => true,
+      () => false,
+    ),
+  );
+  return {
+    url,
+    async [Symbol.asyncDispose](): Promise<void> {
+      collector.kill();
+      if (collector.exitCode === null) await once(collector, 'exit');
+    },
+  };
+}
