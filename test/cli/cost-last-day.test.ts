@@ -86,11 +86,13 @@ async function startPrometheus(folder: string): Promise<{ url: string; stop: () 
   };
   const log: string[] = [];
   let url = '';
+  let isReady = false;
   for await (const line of createInterface(child.stderr)) {
     log.push(line);
     const { msg, address } = JSON.parse(line);
     if (msg === 'Listening on' && address) url = `http://${address}`;
-    if (/ready to receive/i.test(msg)) break;
+    isReady ||= /ready to receive/i.test(msg);
+    if (isReady && url !== '') break; // they are written in any order
   }
   child.stderr.resume();
   if (url === '') {
