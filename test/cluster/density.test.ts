@@ -73,6 +73,17 @@ async function scaleToOne(): Promise<void> {
   );
 }
 
+/** Once what was applied runs, a replica of before may still answer, that it is stopping. */
+async function waitUntilReplaced(): Promise<void> {
+  await waitUntilRunning();
+  await eventually(
+    'no replica is stopping',
+    async () =>
+      (await items<V1Pod>('-n', NAMESPACES.system, 'pods')).every(({ metadata }) => !metadata?.deletionTimestamp),
+    2 * MINUTE_MS,
+  );
+}
+
 const serve = (held: readonly Held[]) => Promise.all(held.map(each => stillServes(sessions, each)));
 /** The answer of a call that takes more memory in its page than a browser may. */
 const overeat = ({ browser }: Held): Promise<string> =>
@@ -92,7 +103,7 @@ describe.skipIf(!onNode)('a node that is full of leased browsers of the lean sha
     const runner = { ...env.runner, ...RUNNER_SHAPES.lean };
     const replicas = { controller: 1, egress: 1 };
     await applyEnvironment({ ...env, runner, replicas, limits: { ...env.limits, capacity: fit } });
-    await waitUntilRunning();
+    await waitUntilReplaced();
     const [lean] = RUNNER_SHAPES.lean.browser.cpu;
     await eventually(
       'runners at hand have the lean shape',
@@ -110,7 +121,7 @@ describe.skipIf(!onNode)('a node that is full of leased browsers of the lean sha
     }
     await applyEnvironment(env);
     await paused[Symbol.asyncDispose]();
-    await waitUntilRunning();
+    await waitUntilReplaced();
     ingress.close();
   }, 3 * MINUTE_MS);
 
