@@ -81,7 +81,7 @@ export async function deploy({
     const revision = await push(env);
     await follow(env);
     await waitUntilSynced(revision);
-  } else await apply(coreObjects(env));
+  } else await applyEnvironment(env);
   await waitUntilRunning();
   return argo ? 'by Argo CD' : 'by server-side apply';
 }

@@ -117,8 +117,8 @@ async function readPage(
   { part = ROOTS, isLarge = false }: TreeOptions,
 ): Promise<PageTree> {
   const main = playwrightFrame(page.mainFrame());
-  const read = async ({ hasPseudo }: Styles) =>
-    (await readIfThere(main, part, { hasPseudo })) ?? (await readIfThere(main, OTHER_ROOT, { hasPseudo }));
+  const read = async (styles: Styles) =>
+    (await readIfThere(main, part, styles)) ?? (await readIfThere(main, OTHER_ROOT, styles));
   for (let waitedMs = 0; !done.aborted; waitedMs += AGAIN_MS) {
     const found = isLarge ? await read(ANY_STYLES) : await readMarked(page, read);
     if (found !== undefined) return found;

@@ -1,20 +1,25 @@
-import { expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { egressMetrics } from '../../egress/metrics.ts';
 import { startMetricExport } from '../../process/metric-export.ts';
 import { eventually } from '../eventually.ts';
 import { fakeCollector } from '../fakes/collector.ts';
 import { expectTraces } from '../local/expect-traces.ts';
-import { realCollector } from './real-collector.ts';
+import { buildCollector, startCollector } from './real-collector.ts';
+
+let program: string;
+beforeAll(() => {
+  program = buildCollector();
+});
 
 it("OpenTelemetry's collector takes the traces of a local stack, and passes on no secret", async () => {
   await using target = await fakeCollector();
-  await using collector = await realCollector(target);
+  await using collector = await startCollector(program, target);
   await expectTraces({ ...target, url: collector.url });
-});
+}, 180_000);
 
 it("OpenTelemetry's collector takes metrics, under the names that Prometheus scrapes", async () => {
   await using target = await fakeCollector();
-  await using collector = await realCollector(target);
+  await using collector = await startCollector(program, target);
   const { registry, refusals, dialSeconds } = egressMetrics({
     leases: () => 0,
     clients: () => ({ unauthenticated: 0, idle: 0, busy: 0 }),

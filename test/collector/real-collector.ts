@@ -7,12 +7,19 @@ import type { fakeCollector } from '../fakes/collector.ts';
 import { buildGoTool } from '../go-tool.ts';
 import { ROOT } from '../local/machine.ts';
 
-/** OpenTelemetry's collector, built from its module: takes OTLP at `url`, and sends it on to `target` as JSON. */
-export async function realCollector(target: Awaited<ReturnType<typeof fakeCollector>>) {
+/** Builds OpenTelemetry's collector from its module. Throws with what to do where this machine cannot. */
+export function buildCollector(): string {
+  let missing = '';
   const folder = join(ROOT, 'test/collector');
-  const program = buildGoTool({ name: 'otelcol', folder, module: '.' }, reason => {
-    throw new Error(reason);
+  const program = buildGoTool({ name: 'otelcol', folder, module: '.' }, why => {
+    missing = why;
   });
+  if (program === undefined) throw new Error(missing);
+  return program;
+}
+
+/** The program takes OTLP at `url`, and sends it on to `target` as JSON. */
+export async function startCollector(program: string, target: Awaited<ReturnType<typeof fakeCollector>>) {
   const endpoint = `127.0.0.1:${await freePort()}`;
   const pipeline = { receivers: ['otlp'], exporters: ['otlp_http'] };
   const configuration = {
@@ -23,7 +30,7 @@ export async function realCollector(target: Awaited<ReturnType<typeof fakeCollec
       telemetry: { metrics: { level: 'none' }, logs: { level: 'warn' } },
     },
   };
-  const collector = spawn(program ?? '', [`--config=yaml:${JSON.stringify(configuration)}`], {
+  const collector = spawn(program, [`--config=yaml:${JSON.stringify(configuration)}`], {
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   const url = `http://${endpoint}`;

@@ -24,7 +24,12 @@ export interface AttackingPage extends AsyncDisposable {
   askAll(way: string, urls: readonly string[], atOnce?: number): Promise<void>;
   /** Expects that nothing reached the trap, and that a judgement refused whatever was asked for. */
   expectJudged(): void;
+  /** Expects that the proxy alone asked for names. */
+  expectNoOtherQueries(): void;
 }
+
+/** For all addresses in one way: hundreds of requests, or pages, on machines that have other work. */
+export const ATTACKS_MS = 300_000;
 
 /** Hundreds of requests, on machines that have other work: more than a minute was seen where ten programs shared two cores. */
 const ARRIVAL_MS = 240_000;
@@ -91,6 +96,11 @@ export async function attackingPage(): Promise<AttackingPage> {
         await clear();
       }
       expect(network.trap.hits).toEqual([]);
+    },
+    expectNoOtherQueries() {
+      // Every query was the proxy's: names of the trap and the site, nothing of Chromium's own services.
+      const names = [...network.dns.queries.keys()].map(key => key.split('/')[0] ?? '');
+      expect(names.filter(name => /google|gstatic|chromium/.test(name) && !name.startsWith('metadata'))).toEqual([]);
     },
     expectJudged() {
       expect([...new Set(chromium.refusals.map(({ code }) => code))].sort()).toEqual([

@@ -1,13 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type AttackingPage, attackingPage } from './attacking-page.ts';
+import { ATTACKS_MS, type AttackingPage, attackingPage } from './attacking-page.ts';
 
 // Ways that open documents: each is of a site, and thus a process of its own.
 
 /** By each way, at most this many at once. */
 const ROUNDS = { iframe: 50, form: 50, 'window.open': 25, download: 25 };
 const WAYS = Object.entries(ROUNDS);
-/** Hundreds of pages, on machines that have other work. */
-const ALL_MS = 300_000;
 
 let attacks: AttackingPage;
 beforeAll(async () => {
@@ -22,7 +20,7 @@ describe('[N6] Chromium behind the forwarder and the proxy', () => {
   it.each(WAYS)(
     'reaches no internal place by %s',
     (way, atOnce) => attacks.askAll(way, attacks.vectors.read, atOnce),
-    ALL_MS,
+    ATTACKS_MS,
   );
 
   it(
@@ -43,7 +41,7 @@ describe('[N6] Chromium behind the forwarder and the proxy', () => {
       expect(network.trap.hits).toEqual([]);
       expect(chromium.refusals.length - before).toBeGreaterThan(vectors.read.length * 1.7);
     },
-    ALL_MS,
+    ATTACKS_MS,
   );
 
   it('was refused by judgement each time, never because a connection failed', () => attacks.expectJudged());
