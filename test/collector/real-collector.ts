@@ -24,7 +24,10 @@ export async function startCollector(program: string, target: Awaited<ReturnType
   const pipeline = { receivers: ['otlp'], exporters: ['otlp_http'] };
   const configuration = {
     receivers: { otlp: { protocols: { http: { endpoint } } } },
-    exporters: { otlp_http: { endpoint: target.url, encoding: 'json', compression: 'none' } },
+    // Without a queue, what it has answered has arrived.
+    exporters: {
+      otlp_http: { endpoint: target.url, encoding: 'json', compression: 'none', sending_queue: { enabled: false } },
+    },
     service: {
       pipelines: { traces: pipeline, metrics: pipeline },
       telemetry: { metrics: { level: 'none' }, logs: { level: 'warn' } },
