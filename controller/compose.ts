@@ -22,6 +22,7 @@ import { Room } from './lease/make-room.ts';
 import { mcpAccess } from './lease/mcp-access.ts';
 import { pendingUserActions } from './lease/pending-user-actions.ts';
 import { uploadSites } from './lease/upload-sites.ts';
+import { ChangedRunners } from './loops/changed-runners.ts';
 import { loopsOf, wakes } from './loops.ts';
 import { prometheusMetrics } from './metrics.ts';
 import type { Database } from './ports/database.ts';
@@ -179,6 +180,7 @@ async function coreOf(parts: ControllerParts, controllerUrl: Promise<string>) {
     policyPresets: settings.policyPresets,
   };
   const wake = wakes();
+  const changedRunners = new ChangedRunners();
   const stopped = new AbortController();
   const link = httpRunnerLink({ send: httpCalls(), clock });
   const makeProvider = parts.provider ?? localProvider(settings, parts.runnerEnv);
@@ -195,7 +197,7 @@ async function coreOf(parts: ControllerParts, controllerUrl: Promise<string>) {
     controllerUrl,
     jwks,
     healthOf,
-    onChange: wake.liveness.kick,
+    onChange: changedRunners.add,
     stopped: stopped.signal,
     clock,
     log,
@@ -241,6 +243,7 @@ async function coreOf(parts: ControllerParts, controllerUrl: Promise<string>) {
     redemptions: new AwaitedRedemptions(),
     runnerFiles: httpRunnerFiles,
     provider,
+    changedRunners,
     stopped,
     changes: new ChangeSignal(clock, sqlSettled(database)),
     wake,

@@ -5,6 +5,7 @@ import type { ChangeSignal } from './lease/changes.ts';
 import { eraseUsers } from './lease/erase-user.ts';
 import type { SessionHibernation } from './lease/hibernation.ts';
 import { exportAudit } from './loops/audit-export.ts';
+import type { ChangedRunners } from './loops/changed-runners.ts';
 import { drainLoop } from './loops/drain.ts';
 import { launchLoop } from './loops/launch.ts';
 import { markLostRunners, removeOrphans } from './loops/liveness.ts';
@@ -40,7 +41,6 @@ export interface Wakes {
   launch: Wake;
   drain: Wake;
   pool: Wake;
-  liveness: Wake;
   /** A place came free: who waits for one looks. */
   line: Wake;
   /** A webhook was added or resumed. */
@@ -51,7 +51,6 @@ export const wakes = (): Wakes => ({
   launch: new Wake(),
   drain: new Wake(),
   pool: new Wake(),
-  liveness: new Wake(),
   line: new Wake(),
   webhooks: new Wake(),
 });
@@ -79,6 +78,7 @@ export interface LoopParts {
   maintenance: Maintenance;
   pruning: Pruning;
   provider: RunnerProvider;
+  changedRunners: ChangedRunners;
   link: RunnerLink;
   keys: Keys;
   changes: ChangeSignal;
@@ -109,7 +109,7 @@ export interface Loops {
 }
 
 export function loopsOf(parts: LoopParts): Loops {
-  const { settings, fleet, provider, wake, clock, log } = parts;
+  const { settings, fleet, provider, changedRunners, wake, clock, log } = parts;
   const every = (name: string, everyMs: number, runOnce: () => Promise<void>, woken?: Wake) =>
     loop({ name, everyMs, runOnce, wake: woken ?? new Wake(), clock, log });
 
@@ -171,7 +171,8 @@ export function loopsOf(parts: LoopParts): Loops {
   const loops = [
     ...creating,
     every('drain', 1_000, drain.runOnce, wake.drain),
-    every('liveness', 2_000, () => checkRunners(parts), wake.liveness),
+    every('liveness', 2_000, () => checkRunners(parts)),
+    every('changed runners', 60_000, () => checkRunners(parts, changedRunners.take()), changedRunners.wake),
     every('orphans', reapMs, () => removeOrphans(parts)),
     every('reap', reapMs, () => reapOnce(parts)),
     every('profiles', 60_000, async () => parts.profileKeeper?.sweep()),
@@ -202,8 +203,8 @@ export function loopsOf(parts: LoopParts): Loops {
   };
 }
 
-async function checkRunners(parts: LoopParts): Promise<void> {
-  parts.metrics.reaped(await markLostRunners(parts));
+async function checkRunners(parts: LoopParts, runnerIds?: readonly string[]): Promise<void> {
+  parts.metrics.reaped(await markLostRunners(parts, runnerIds));
   parts.wake.drain.kick();
 }
 

@@ -9,12 +9,16 @@ interface LivenessParts {
 }
 
 /**
- * Records which runners have died; their leases become errors and the next request starts a new epoch. Answers how
- * many leases it ended because their time was over.
+ * Records which runners have died, of all or of `runnerIds`; their leases become errors and the next request starts a new epoch.
+ * Answers how many leases it ended because their time was over.
  */
-export async function markLostRunners({ fleet, provider, log }: LivenessParts): Promise<number> {
+export async function markLostRunners(
+  { fleet, provider, log }: LivenessParts,
+  runnerIds?: readonly string[],
+): Promise<number> {
   let expired = 0;
-  for (const row of await fleet.living(provider.name)) {
+  if (runnerIds?.length === 0) return expired;
+  for (const row of await fleet.living(provider.name, runnerIds)) {
     if (row.state === 'creating' || row.state === 'draining') continue; // the launch and drain loops watch those
     const runner = { runner_id: row.id, session_id: row.session_id, state: row.state };
     try {

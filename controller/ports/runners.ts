@@ -23,8 +23,8 @@ export interface ProviderContext {
   jwks: string;
   /** The answer of a runner at /healthz. Null: it does not answer, not yet or not any more. */
   healthOf(endpoint: string, signal: AbortSignal): Promise<RunnerHealth | null>;
-  /** Called when a runner may have ended. */
-  onChange(): void;
+  /** Called when this runner may have ended. */
+  onChange(runnerId: string): void;
   /** Aborts when the controller stops. */
   stopped: AbortSignal;
   clock: Clock;

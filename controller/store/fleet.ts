@@ -38,8 +38,8 @@ export interface Fleet {
   markAcknowledged(runnerId: string): Promise<void>;
   /** Frees the permit; a recorded lease without a recording gets a recorded loss. */
   markGone(runnerId: string): Promise<void>;
-  /** Rows that are not gone; read after the provider's list, or fresh runners look like orphans. */
-  living(provider: string): Promise<LivingRunner[]>;
+  /** Rows that are not gone, of all runners or of these; read after the provider's list, or fresh runners look like orphans. */
+  living(provider: string, runnerIds?: readonly string[]): Promise<LivingRunner[]>;
 }
 
 const demand = z.object({ runners: z.int(), awaited: z.int() });
@@ -82,10 +82,12 @@ export function sqlFleet(database: Database, { graceSeconds = 0 } = {}): Fleet {
     async markGone(runnerId) {
       await callFunction(database, 'runner_gone', { p_runner: runnerId });
     },
-    living: async provider => {
+    living: async (provider, runnerIds) => {
       // three columns, and not parsed: every loop that looks at all runners reads these rows, 5,000 of them
       const living = `select id, session_id, state from omicron.runners where provider = $1 and state <> 'gone'`;
-      return database.query<LivingRunner>(living, [provider]);
+      return runnerIds === undefined
+        ? database.query<LivingRunner>(living, [provider])
+        : database.query<LivingRunner>(`${living} and id = any($2)`, [provider, runnerIds]);
     },
   };
 }

@@ -176,6 +176,31 @@ describe('liveness', () => {
     expect(JSON.stringify(body)).toContain('runner_lost');
   });
 
+  it('looks at a runner of which a change was seen at once, and at no other', async () => {
+    const clock = movableClock();
+    const patient = {
+      ...clock,
+      sleep: (ms: number, ...more: [AbortSignal, boolean?]) => clock.sleep(ms > 1_500 ? 600_000 : ms, ...more),
+    };
+    await using stack = await startStack({ OMICRON_POOL_IDLE: 0 }, undefined, patient);
+    const lease = await stack.lease();
+    (await stack.machine.leased()).runner.kill();
+    await eventually('the session says so, without a round of the loop', async () => {
+      const { body } = await stack.call('GET', `/internal/browser-sessions/${lease.session_id}`);
+      return (body as { ended_reason: string | null }).ended_reason === 'runner_lost';
+    });
+
+    const p = protocol(await freshPostgres());
+    const [changed, other] = await p.warm(2);
+    const provider = { name: 'local', deathOf: async () => ({ ended: true, reason: 'It died.' }) };
+    const parts = { fleet: p.fleet, provider: provider as unknown as RunnerProvider, log }; // the rest is not called
+    await markLostRunners(parts, [changed?.id ?? '']);
+    expect((await p.runner(changed?.id ?? '')).state).toBe('draining');
+    expect((await p.runner(other?.id ?? '')).state).toBe('warm');
+    await markLostRunners(parts);
+    expect((await p.runner(other?.id ?? '')).state).toBe('draining');
+  });
+
   it('is not stopped by one item that fails', async () => {
     const p = protocol(await freshPostgres());
     const [bad, good] = await p.warm(2);

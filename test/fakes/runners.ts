@@ -99,7 +99,7 @@ export function fakeMachine(): FakeMachine {
           pass,
           nextFailure: at => failures[at].shift(),
           patienceMs: machine.redeemPatienceMs,
-          onExit: () => onChange(),
+          onExit: () => onChange(id),
           mcp: machine.mcp,
         });
         runners.set(id, runner);

@@ -18,7 +18,7 @@ export interface Failpoint {
 export type ToController =
   | { kind: 'start'; environment: Record<string, unknown> }
   | { kind: 'arm'; failpoint: Failpoint }
-  | { kind: 'changed' }
+  | { kind: 'changed'; runnerId: string }
   | { kind: 'answer'; id: number; value?: unknown; error?: { code: string; message: string } };
 
 export type FromController =
@@ -30,13 +30,13 @@ const send = (message: FromController) => process.send?.(message);
 const die = () => process.kill(process.pid, 'SIGKILL');
 
 let armed: (Failpoint & { left: number }) | undefined;
-let onChange = () => {};
+let onChange = (_runnerId: string) => {};
 const calls = new Map<number, (message: Extract<ToController, { kind: 'answer' }>) => void>();
 
 process.on('message', (message: ToController) => {
   if (message.kind === 'start') void run(message.environment);
   if (message.kind === 'arm') armed = { ...message.failpoint, left: message.failpoint.skip };
-  if (message.kind === 'changed') onChange();
+  if (message.kind === 'changed') onChange(message.runnerId);
   if (message.kind === 'answer') calls.get(message.id)?.(message);
 });
 process.on('disconnect', () => process.exit());

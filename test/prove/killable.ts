@@ -45,8 +45,8 @@ export function startKillable(
       provider = machine.provider({
         controllerUrl: Promise.resolve(address),
         jwks: message.jwks,
-        onChange: () => {
-          for (const other of others()) other.tell({ kind: 'changed' });
+        onChange: runnerId => {
+          for (const other of others()) other.tell({ kind: 'changed', runnerId });
         },
       }) as RunnerProvider;
     if (message.kind !== 'call' || provider === undefined) return;

@@ -43,7 +43,10 @@ export function kubernetesRunners(options: KubernetesRunners): WatchingProvider 
     list: page => call(() => core.listNamespacedPod({ namespace, labelSelector, ...page })),
     keep: knownPod,
     labelSelector,
-    onChange,
+    onChange: ({ metadata }) => {
+      const runnerId = metadata?.labels?.[LABELS.runnerId];
+      if (runnerId !== undefined) onChange(runnerId);
+    },
     clock,
     log,
   });

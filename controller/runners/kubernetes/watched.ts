@@ -25,8 +25,8 @@ export interface ListWatchOptions<T extends KubernetesObject> {
   /** The part of an object that is kept. */
   keep: (object: T) => T;
   labelSelector?: string;
-  /** Called when anything changed. */
-  onChange?: () => void;
+  /** Called with each object that was added, changed or removed. */
+  onChange?: (object: T) => void;
   clock: Clock;
   log: Logger;
 }
@@ -60,7 +60,7 @@ export class Watched<T extends KubernetesObject> {
     this.#stopped = true;
     this.#timer.abort();
     void this.#informer?.stop();
-    this.#kick();
+    this.changed.kick();
   }
 
   get(name: string, namespace: string): T | undefined {
@@ -71,9 +71,9 @@ export class Watched<T extends KubernetesObject> {
     return this.#informer?.list() ?? [];
   }
 
-  #kick(): void {
+  #seen(object: T): void {
     this.changed.kick();
-    this.#options.onChange?.();
+    this.#options.onChange?.(object);
   }
 
   /**
@@ -84,7 +84,7 @@ export class Watched<T extends KubernetesObject> {
     const { path, labelSelector, log } = this.#options;
     const informer = new ListWatch<T>(path, this.#watch(), () => this.#list(), false, labelSelector);
     let failed = false;
-    informer.on('change', () => this.#informer === informer && this.#kick());
+    informer.on('change', object => this.#informer === informer && this.#seen(object));
     informer.on('error', error => {
       failed = true;
       if (this.#stopped || (this.#informer && this.#informer !== informer)) return;
@@ -100,7 +100,7 @@ export class Watched<T extends KubernetesObject> {
     this.#informer = informer;
     this.#restarts = 0;
     if (before) void before.stop();
-    this.#kick();
+    this.changed.kick();
     void this.#renewAfter(RESYNC_MS * (0.8 + this.#options.clock.random() * 0.4));
     return true;
   }

@@ -17,7 +17,7 @@ interface RunnerProcessesOptions extends Pick<AnswerWatchOptions, 'answers'> {
   /** Memory that all processes of one runner may take together. */
   readonly memoryBytesMax: number;
   /** Called when a runner was killed. */
-  readonly onChange: () => void;
+  readonly onChange: (runnerId: string) => void;
 }
 
 /** The processes of runners as one controller knows them. */
@@ -41,7 +41,7 @@ export class RunnerProcesses {
         log.warn({ runner_id: runnerId, why }, 'runner takes too much memory; killing it');
         this.exited(runnerId, why);
         killAll(pids);
-        onChange();
+        onChange(runnerId);
       },
     });
     this.#answers = answerWatch({
@@ -53,7 +53,7 @@ export class RunnerProcesses {
         log.warn({ runner_id: runnerId, why }, 'runner does not answer; killing it');
         this.exited(runnerId, why);
         signal(id, 'SIGKILL');
-        onChange();
+        onChange(runnerId);
       },
     });
   }

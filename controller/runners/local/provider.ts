@@ -100,7 +100,7 @@ export function localRunners(options: LocalRunners): RunnerProvider {
         onExit(how) {
           processes.exited(runnerId, how);
           void keepPort(runnerId);
-          onChange();
+          onChange(runnerId);
         },
       });
       processes.started(runnerId, started);
