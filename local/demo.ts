@@ -10,6 +10,7 @@ import { type Stack, startStack } from './stack.ts';
 import { stackEnvironment } from './stack-environment.ts';
 import { StackFolder } from './stack-folder.ts';
 import { steps } from './steps.ts';
+import { countWarmRunners } from './warm-runners.ts';
 
 // Entry of `npm run demo [-- https://page] [-- --folder .omicron]`: runs the main job once and prints each step.
 
@@ -72,8 +73,7 @@ async function startDemoStack(folder: StackFolder, site: DemoSite | null): Promi
 async function waitForWarmRunner({ url }: Stack): Promise<void> {
   const deadline = AbortSignal.timeout(WARM_SECONDS * 1_000);
   while (!deadline.aborted) {
-    const health = (await (await fetch(`${url}/health`)).json()) as { runners: Record<string, number> }; // the controller's own document
-    if (health.runners.warm) return;
+    if ((await countWarmRunners(url)) > 0) return;
     await realClock.sleep(POLL_MS, deadline).catch(() => {}); // the demo goes on without one
   }
 }

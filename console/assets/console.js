@@ -4231,7 +4231,7 @@ function withoutParameter(query, name) {
 }
 /** How much of the deployment is in use now. */
 function Counts() {
-	const { value } = usePolled("health", POLL_MS, (signal) => callConsole("GET", "/health", void 0, signal));
+	const { value } = usePolled("fleet", POLL_MS, (signal) => callConsole("GET", "/fleet", void 0, signal));
 	const count = (title, number) => /* @__PURE__ */ a("div", { children: [/* @__PURE__ */ a("dt", { children: title }), /* @__PURE__ */ a("dd", { children: number ?? "–" })] });
 	return /* @__PURE__ */ a("dl", {
 		class: "counts",

@@ -26,6 +26,8 @@ export interface Directory {
   artifacts(sessionId: string): Promise<Artifact[]>;
   archive(sessionId: string, userId: string | null): Promise<SessionRow | null>;
   stats(): Promise<Stats>;
+  /** Resolves if the database answers. Throws `store_unavailable` otherwise. */
+  answers(): Promise<void>;
 }
 
 const isoTime = z.string().transform(text => new Date(text).toISOString());
@@ -80,5 +82,8 @@ export function sqlDirectory(database: Database): Directory {
     archive: async (sessionId, userId) =>
       sessionRow.nullable().parse(await callFunction(database, 'archive', { p_session: sessionId, p_user: userId })),
     stats: () => readStats(database),
+    async answers() {
+      await database.query('select 1');
+    },
   };
 }

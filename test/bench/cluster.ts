@@ -12,6 +12,7 @@ import { SITES } from '../../cluster/fixtures/objects.ts';
 import { openIngress } from '../../cluster/ingress.ts';
 import { kubectl } from '../../cluster/kubectl.ts';
 import { LABELS, NAMESPACES, SERVICES } from '../../contract/names.ts';
+import { countWarmRunners } from '../../local/warm-runners.ts';
 import { argoPaused } from '../cluster/argo-paused.ts';
 import { processesOf } from '../cluster/node.ts';
 import { machine, percentiles, writeSections } from './figures.ts';
@@ -33,15 +34,9 @@ const progress = (line: string) => process.stderr.write(`${line}\n`);
 const ingress = await openIngress();
 const sessions = new BrowserSessions(ingress);
 
-async function warmRunners(): Promise<number> {
-  // a kept connection may lead to a replica that a change of the pool has just ended
-  const answer = await fetch(`${ingress.url}/health`, { headers: { connection: 'close' } });
-  return ((await answer.json()) as { runners: { warm: number } }).runners.warm; // the controller's document
-}
-
 async function untilWarm(count: number): Promise<number> {
   const startMs = performance.now();
-  while ((await warmRunners()) < count) await delay(100);
+  while ((await countWarmRunners(ingress.url)) < count) await delay(100);
   return performance.now() - startMs;
 }
 
@@ -134,7 +129,10 @@ try {
   progress(`${rounds} rounds, one at a time ...`);
   await untilWarm(2);
   const before = await apiCalls();
-  cluster.clients1 = await measure(leased(sessions, warmRunners, 2), { rounds, clients: 1, url: SITES.site });
+  cluster.clients1 = await measure(
+    leased(sessions, () => countWarmRunners(ingress.url), 2),
+    { rounds, clients: 1, url: SITES.site },
+  );
   await untilWarm(2);
   const after = await apiCalls();
   cluster.apiCallsPerLease = Object.fromEntries(

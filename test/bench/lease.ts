@@ -11,6 +11,7 @@ import { ENV } from '../../contract/names.ts';
 import { startDemoSite } from '../../local/demo-site.ts';
 import { findTools } from '../../local/machine-tools.ts';
 import { connectMcpBrowser } from '../../local/mcp-browser.ts';
+import { countWarmRunners } from '../../local/warm-runners.ts';
 import { newFolder, runnerPids } from '../local/machine.ts';
 import { startPostgresServer } from '../postgres-server.ts';
 import { acquireParts } from './acquire-parts.ts';
@@ -71,17 +72,13 @@ async function onStack<T>(
   }
 }
 
-const warmRunners =
-  ({ url }: TimedStack) =>
-  async (): Promise<number> => {
-    const health = (await (await fetch(`${url}/health`)).json()) as { runners: { warm: number } }; // the controller's document
-    return health.runners.warm;
-  };
-
 async function local(clients: number, url: string): Promise<Stages> {
   const poolIdle = Math.max(2, clients);
   return onStack(poolIdle, null, (stack, sessions) =>
-    measure(leased(sessions, warmRunners(stack), poolIdle), { rounds, clients, url }),
+    measure(
+      leased(sessions, () => countWarmRunners(stack.url), poolIdle),
+      { rounds, clients, url },
+    ),
   );
 }
 
@@ -114,7 +111,10 @@ try {
   if (wanted('parts')) {
     progress('parts of an acquire ...');
     sections.acquireParts = await onStack(2, null, (stack, sessions) =>
-      acquireParts(stack, sessions, { rounds, prepare: () => leased(sessions, warmRunners(stack), 2).prepare(1) }),
+      acquireParts(stack, sessions, {
+        rounds,
+        prepare: () => leased(sessions, () => countWarmRunners(stack.url), 2).prepare(1),
+      }),
     );
   }
   if (wanted('memory')) {

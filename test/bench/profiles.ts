@@ -18,6 +18,7 @@ import type { Lease } from '../../client/lease.ts';
 import { ENV } from '../../contract/names.ts';
 import { findTools, toolsEnvironment } from '../../local/machine-tools.ts';
 import { connectMcpBrowser } from '../../local/mcp-browser.ts';
+import { countWarmRunners } from '../../local/warm-runners.ts';
 import { eventually } from '../eventually.ts';
 import { newFolder } from '../local/machine.ts';
 import { machine, percentiles, versions, writeSections } from './figures.ts';
@@ -82,11 +83,7 @@ const stack = await timedStack(folder, null, {
 const sessions = new BrowserSessions({ url: stack.url, serviceSecret });
 const site = await startStoringSite();
 
-const isWarm = () =>
-  eventually('a warm runner', async () => {
-    const health = (await (await fetch(`${stack.url}/health`)).json()) as { runners: { warm: number } }; // the controller's document
-    return health.runners.warm > 0;
-  });
+const isWarm = () => eventually('a warm runner', async () => (await countWarmRunners(stack.url)) > 0);
 /** The lease is over, and so is its runner, which saves its profile for the last time: what follows measures no wait for that. */
 async function endAndSave(lease: Lease): Promise<void> {
   const { runner_id } = await sessions.get(lease.sessionId);

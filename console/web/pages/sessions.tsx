@@ -1,4 +1,5 @@
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import type { FleetCounts } from '../../../contract/fleet.ts';
 import type { Session, SessionPage } from '../../../contract/session.ts';
 import { SESSION_STATES } from '../../../contract/states.ts';
 import { callConsole } from '../api.ts';
@@ -11,13 +12,6 @@ import { whyEnded } from '../words.ts';
 
 const POLL_MS = 2_000;
 const FILTERS = ['user_id', 'status', 'tag', 'archived', 'cursor'] as const;
-
-interface Health {
-  active_sessions: number;
-  starting_sessions: number;
-  capacity: number;
-  runners: Record<string, number>;
-}
 
 /** All sessions, newest first, narrowed by the address's query. */
 export function SessionsPage({ url }: { url: URL }) {
@@ -69,7 +63,7 @@ function withoutParameter(query: URLSearchParams, name: string): URLSearchParams
 
 /** How much of the deployment is in use now. */
 function Counts() {
-  const { value } = usePolled('health', POLL_MS, signal => callConsole<Health>('GET', '/health', undefined, signal));
+  const { value } = usePolled('fleet', POLL_MS, signal => callConsole<FleetCounts>('GET', '/fleet', undefined, signal));
   const count = (title: string, number: number | undefined) => (
     <div>
       <dt>{title}</dt>

@@ -212,24 +212,42 @@ it('shutdown, the local stack’s, leaves no runner and says so in every lease',
   expect(artifacts).toEqual([{ state: 'stored' }]);
 });
 
-it('[P2] reports liveness, readiness and what it does', async () => {
+it('[P2] reports liveness and readiness, and the use of the deployment to a service token', async () => {
   await using stack = await startStack({ OMICRON_CAPACITY: 7 });
   await stack.lease();
   for (const path of ['/healthz', '/readyz'])
     expect(await stack.call('GET', path, { token: null })).toMatchObject({ status: 200, body: { status: 'ok' } });
+  const { body: health } = await stack.call('GET', '/health', { token: null });
+  expect(health).toEqual({
+    status: 'ok',
+    version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+    provider: 'local',
+    uptime_seconds: expect.any(Number),
+  });
+  expect((await stack.call('GET', '/internal/fleet', { token: null })).status).toBe(401);
   await eventually('a pool', async () => {
-    const { body } = await stack.call('GET', '/health', { token: null });
-    expect(body).toMatchObject({
-      status: 'ok',
-      version: expect.stringMatching(/^\d+\.\d+\.\d+/),
-      provider: 'local',
+    const { body } = await stack.call('GET', '/internal/fleet');
+    expect(body).toEqual({
       active_sessions: 1,
       starting_sessions: 0,
       capacity: 7,
-      runners: { leased: 1, warm: 2, draining: 0 },
+      runners: { creating: 0, warm: 2, claimed: 0, leased: 1, draining: 0 },
     });
     return true;
   });
+});
+
+it('[P2] a probe reads no session and no runner', async () => {
+  await using stack = await startStack({ OMICRON_POOL_IDLE: 0 });
+  await stack.database.script(
+    'alter table omicron.browser_sessions rename to sessions_away; alter table omicron.runners rename to runners_away',
+  );
+  for (const path of ['/readyz', '/health'])
+    expect(await stack.call('GET', path, { token: null })).toMatchObject({ status: 200, body: { status: 'ok' } });
+  await stack.database.script(
+    'alter table omicron.sessions_away rename to browser_sessions; alter table omicron.runners_away rename to runners',
+  );
+  expect((await stack.call('GET', '/internal/fleet')).status).toBe(200);
 });
 
 it('measures active, starting, create latency, failures and reaper deletes, by no user and no session', async () => {
