@@ -1,113 +1,22 @@
-import { createSocket } from 'node:dgram';
-import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { ENV } from '../../contract/names.ts';
-import { parsePolicy } from '../../contract/policy/document.ts';
-import { siteRules } from '../../contract/policy/sites.ts';
-import { CODE_META } from '../../contract/tool-failure.ts';
-import { type ProxyNetwork, proxyNetwork } from '../egress/proxy-network.ts';
-import { PUBLIC_ADDRESS } from '../egress/sites.ts';
 import { eventually } from '../eventually.ts';
-import { type FakeController, startFakeController } from '../fakes/controller.ts';
-import { type LoginSite, startLoginSite } from '../site/login-site.ts';
+import { LOGIN_SECRETS, type LoginLease, startLoginLease } from './login-lease.ts';
 import { leaksOf } from './secrecy/leaks.ts';
-import { connectionsOfGroup } from './sockets.ts';
-import { connect, type RunnerProcess, startRunner } from './start.ts';
 
-const USERNAME = 'alice.smith@mail.invalid';
-const PASSWORD = 'correct horse "battery" & staple 77';
-const HOSTS = [
-  'shop.test',
-  'accounts.shop.test',
-  'evil.test',
-  'sh0p.test',
-  'shop.test.evil.test',
-  'bank.test',
-  'grocer.test',
-  'bakery.test',
-  'www.bakery.test',
-  'florist.test',
-];
+const { SHOP_TEST_USERNAME: USERNAME, SHOP_TEST_PASSWORD: PASSWORD, BANK_PASSWORD } = LOGIN_SECRETS;
 
-let w: ProxyNetwork;
-let site: LoginSite;
-let controller: FakeController;
-let runner: RunnerProcess;
-let client: Client;
-/** Every text that an agent got to see. */
-const seen: string[] = [];
-const at = (host: string, path: string) => `https://${host}:${site.port}${path}`;
-
+let lease: LoginLease;
 beforeAll(async () => {
-  w = await proxyNetwork(Object.fromEntries(HOSTS.map(host => [host, { a: [PUBLIC_ADDRESS] }])));
-  site = await startLoginSite(PUBLIC_ADDRESS);
-  controller = await startFakeController();
-  controller.secrets = {
-    SHOP_TEST_USERNAME: USERNAME,
-    SHOP_TEST_PASSWORD: PASSWORD,
-    BANK_USERNAME: 'banker-4711',
-    BANK_PASSWORD: 'banker-4711-secret',
-    WALMART_USERNAME: 'grocer-4711',
-    WALMART_PASSWORD: 'grocer-4711-secret',
-    BAKERY_USERNAME: 'baker-4711',
-    BAKERY_PASSWORD: 'baker-4711-secret',
-  };
-  controller.sites = [
-    { site: 'shop.test', totp: true },
-    { site: 'bank', totp: false },
-    { site: 'walmart', totp: false, targets: ['grocer.test'] },
-    { site: 'bakery', totp: false },
-  ];
-  controller.totp = { code: '492837', valid_ms: 30_000 };
-  const credentials = { bank: [`https://bank.test:${site.port}`] };
-  controller.policy = { version: '1', layers: [{ layer: 'user', policy: parsePolicy({ version: 1, credentials }) }] };
-  runner = await startRunner(controller, {
-    [ENV.egressUrl]: `http://127.0.0.1:${w.egress.port}`,
-    [ENV.chromiumSpki]: site.spki,
-    [ENV.toolset]: 'both',
-  });
-  const { token, mcpToken, sessionId } = await controller.assignment(runner, { recordVideo: true });
-  w.controller.leases.set(runner.runnerId, {
-    credential: controller.egressCredential,
-    grant: {
-      ...{ session_id: sessionId, epoch: 1, runner_id: runner.runnerId, client: 'browser' as const },
-      ...{ version: '1', remaining_ms: 600_000 },
-      layers: [
-        {
-          layer: 'session',
-          sites: siteRules.parse({ ports: [80, 443, site.port, w.site.port], deny: ['denied.test'] }),
-        },
-      ],
-    },
-  });
-  expect((await runner.post('/assign', { token })).status).toBe(200);
-  client = await connect(runner.url, mcpToken);
+  lease = await startLoginLease();
 }, 60_000);
-afterAll(async () => {
-  await client?.close();
-  await runner?.dispose();
-  await controller?.close();
-  await site?.close();
-  await w?.close();
-});
+afterAll(() => lease?.[Symbol.asyncDispose]());
 beforeEach(async () => {
   await call('browser_close');
 });
 
-interface Part {
-  type: string;
-  text?: string;
-  data?: string;
-}
-
-async function call(name: string, args: Record<string, unknown> = {}) {
-  const result = await client.callTool({ name, arguments: args });
-  const content = result.content as Part[]; // the tool-result shape of the protocol
-  const text = content.map(part => part.text ?? '').join('\n');
-  seen.push(text);
-  return { text, content, failed: result.isError === true };
-}
-const goTo = (url: string) => call('browser_navigate', { url });
+const at = (host: string, path: string) => lease.at(host, path);
+const call = (name: string, args?: Record<string, unknown>) => lease.call(name, args);
+const goTo = (url: string) => lease.goTo(url);
 const login = async (args: object = {}) => {
   const { text } = await call('browser_login', {
     usernameSelector: '#u',
@@ -117,35 +26,8 @@ const login = async (args: object = {}) => {
   });
   return JSON.parse(text);
 };
-const posted = (path: string) => site.arrived.filter(({ url, all }) => url === path && all.startsWith('POST')).at(-1);
-
-test.each(['https://denied.test/', 'http://denied.test/'])(
-  'a click that leads to %s fails with the code of the way out, and so do a key, a script and the way back',
-  async url => {
-    const link = `() => { document.body.innerHTML = '<a id=denied href="${url}">Offer</a>'; document.links[0].focus(); return 1 }`;
-    for (const [name, args] of [
-      ['browser_click', { target: '#denied' }],
-      ['browser_click', { selector: '#denied' }],
-      ['browser_press_key', { key: 'Enter' }],
-      ['browser_evaluate', { function: `() => { location.href = '${url}' }` }],
-    ] as const) {
-      await goTo(at('evil.test', '/login'));
-      await call('browser_evaluate', { function: link });
-      const result = await client.callTool({ name, arguments: args });
-      expect(result, name).toMatchObject({ isError: true, _meta: { [CODE_META]: 'site_denied' } });
-    }
-    await goTo(url);
-    await goTo(at('evil.test', '/login'));
-    const back = await client.callTool({ name: 'browser_navigate_back', arguments: {} });
-    expect(back).toMatchObject({ isError: true, _meta: { [CODE_META]: 'site_denied' } });
-    // A tab beside it, and a call that only looks, do not fail.
-    await goTo(at('evil.test', '/login'));
-    await call('browser_evaluate', { function: link.replace('id=denied', 'id=denied target=_blank') });
-    const beside = await call('browser_click', { target: '#denied' });
-    expect([beside.failed, beside.text]).toEqual([false, expect.stringContaining('site_denied')]);
-    expect((await call('browser_snapshot')).failed).toBe(false);
-  },
-);
+const posted = (path: string) =>
+  lease.site.arrived.filter(({ url, all }) => url === path && all.startsWith('POST')).at(-1);
 
 test("[A8] a login finds the credential by the page's own domain, and answers nothing but how it went", async () => {
   await goTo(at('shop.test', '/login'));
@@ -160,7 +42,7 @@ test("[A8] a login finds the credential by the page's own domain, and answers no
   expect(await login()).toMatchObject({ status: 'ok', domain: 'bank.test' });
   expect(posted('/welcome')?.form.get('password')).toBe('banker-4711-secret');
   const logins = await eventually('the events', () => {
-    const found = controller.events.filter(({ kind }) => kind === 'login');
+    const found = lease.controller.events.filter(({ kind }) => kind === 'login');
     return found.length >= 3 ? found : undefined;
   });
   expect(logins.map(({ data }) => data)).toEqual([
@@ -179,7 +61,7 @@ test('a credential that was stored with its url is good there, without a policy,
 });
 
 describe('a credential of which nothing says where it may be used', () => {
-  const questions = () => controller.userActions.filter(({ credential }) => credential !== null);
+  const questions = () => lease.controller.userActions.filter(({ credential }) => credential !== null);
   /** As the person answers. */
   const answer = (status: 'done' | 'declined') => {
     const question = questions().at(-1);
@@ -188,12 +70,12 @@ describe('a credential of which nothing says where it may be used', () => {
   const BAKERY = { site: 'bakery' };
 
   test('is in no instructions, and its first fill asks the person, in words that no agent chose', async () => {
-    expect(client.getInstructions()).not.toContain('BAKERY');
+    expect(lease.client.getInstructions()).not.toContain('BAKERY');
     await goTo(at('www.bakery.test', '/login'));
     expect(await login()).toMatchObject({ success: false, status: 'person_asked' });
     expect(await login()).toMatchObject({ status: 'person_asked' });
     expect(questions()).toHaveLength(1);
-    const host = `www.bakery.test:${site.port}`;
+    const host = `www.bakery.test:${lease.site.port}`;
     expect(questions()).toMatchObject([
       { reason: `Use the password of bakery at ${host}?`, credential: { ...BAKERY, host } },
     ]);
@@ -227,7 +109,7 @@ describe('a credential of which nothing says where it may be used', () => {
   test('is asked about by no page of another name unless the agent names it, and never over http', async () => {
     await goTo(at('evil.test', '/login'));
     expect(await login()).toMatchObject({ status: 'no_credential' });
-    await goTo(`http://evil.test:${w.site.port}/`);
+    await goTo(`http://evil.test:${lease.network.site.port}/`);
     const { text } = await call('browser_type', { target: 'body', text: 'BAKERY_PASSWORD' });
     expect(text).toContain('origin_refused');
     expect(questions()).toHaveLength(2);
@@ -271,7 +153,7 @@ test.each([
   ['a look-alike', () => at('sh0p.test', '/login')],
   ['a host that starts like it', () => at('shop.test.evil.test', '/login')],
   ['a user name that looks like it', () => at('shop.test@evil.test', '/login')],
-  ['the site without https', () => `http://site.test:${w.site.port}/fields`],
+  ['the site without https', () => `http://site.test:${lease.network.site.port}/fields`],
   ['a page without an origin', () => 'data:text/html,<input id=u><input id=p type=password><button>In</button>'],
 ])('%s gets neither a login nor a value for a name', async (_what, url) => {
   await goTo(url());
@@ -348,77 +230,21 @@ test('a value that a page repeats, in any spelling, is in no result', async () =
   expect((await call('browser_evaluate', script)).text).toContain('### Result\n0');
 });
 
-test('the way out is the proxy alone, and its refusals are explained in words', async () => {
-  expect((await goTo('https://denied.test/')).text).toMatch(
-    /denied\.test:443: A policy denies this site\. \(site_denied\)/,
-  );
-  expect((await goTo('https://169.254.169.254/latest/')).text).toContain('(internal_address)');
-  expect((await goTo(`http://127.0.0.1:${new URL(runner.url).port}/healthz`)).text).not.toContain('boot_id');
-  expect((await goTo(`http://localhost:${new URL(runner.url).port}/healthz`)).text).not.toContain('boot_id');
-});
-
-test.each([
-  ['https', 'https://denied.test/', 'site_denied'],
-  ['http', 'http://denied.test/', 'site_denied'],
-  ['a metadata address', 'http://169.254.169.254/latest/', 'internal_address'],
-  ['a name that is none', 'http://nowhere.test/', 'action_failed'],
-])('a navigation that the way out refuses fails with its code: %s', async (_what, url, code) => {
-  for (const [name, args] of [
-    ['browser_navigate', { url }],
-    ['browser_navigate', { url, screenshot: false }],
-    ['browser_open', { url }],
-    ['browser_tabs', { action: 'new', url }],
-  ] as const) {
-    await goTo(at('shop.test', '/login'));
-    const result = await client.callTool({ name, arguments: args });
-    expect(result, name).toMatchObject({ isError: true, _meta: { [CODE_META]: code } });
-    expect(result.structuredContent, name).toMatchObject({
-      success: false,
-      error: { code },
-      hints: [expect.any(String)],
-    });
-  }
-  const allowed = await client.callTool({ name: 'browser_navigate', arguments: { url: at('shop.test', '/login') } });
-  expect(allowed.isError).toBeFalsy();
-});
-
-test('the browser has connections to its forwarder and no others, whatever a page tries', async () => {
-  const packets: string[] = [];
-  const stun = createSocket('udp4', packet => packets.push(packet.toString('hex')));
-  await new Promise<void>(bound => stun.bind(0, '127.0.0.1', bound));
-  await goTo(at('evil.test', '/login'));
-  const tries = `async () => {
-    for (const rel of ['dns-prefetch', 'preconnect', 'prefetch'])
-      document.head.append(Object.assign(document.createElement('link'), { rel, href: 'https://bank.test:${site.port}/' + rel }));
-    const peer = new RTCPeerConnection({ iceServers: [{ urls: ['stun:evil.test:3478', 'stun:127.0.0.1:${stun.address().port}'] }] });
-    peer.createDataChannel('x');
-    const found = [];
-    peer.onicecandidate = ({ candidate }) => candidate && found.push(candidate.candidate);
-    await peer.setLocalDescription(await peer.createOffer());
-    await fetch('https://bank.test:${site.port}/fetched', { mode: 'no-cors' }).catch(() => {});
-    await new Promise(done => setTimeout(done, 1500));
-    return found.length;
-  }`;
-  const { text } = await call('browser_evaluate', { function: tries });
-  expect(text).toContain('### Result\n0');
-  expect(site.arrived.map(({ url }) => url)).toContain('/fetched');
-  const open = connectionsOfGroup(runner.browserPid());
-  const others = open.filter(({ protocol, local }) => protocol === 'udp' || !local);
-  expect(new Set(open.map(({ remotePort }) => remotePort)).size).toBe(1);
-  expect(others).toEqual([]);
-  expect(packets).toEqual([]);
-  stun.close();
-});
-
 test('no value is in any result, event, log line, or request to another site', async () => {
+  await goTo(at('evil.test', '/last'));
   await eventually('the last events', () =>
-    controller.events.find(({ data }) => JSON.stringify(data).includes('localhost')),
+    lease.controller.events.find(({ data }) => JSON.stringify(data).includes('/last')),
   );
-  const strangers = site.arrived.filter(({ host }) => /evil|sh0p/.test(host));
+  const strangers = lease.site.arrived.filter(({ host }) => /evil|sh0p/.test(host));
   expect(strangers.length).toBeGreaterThan(5);
-  const texts = [...seen, JSON.stringify(controller.events), runner.output(), ...strangers.map(({ all }) => all)];
-  for (const value of [USERNAME, PASSWORD, 'banker-4711-secret'])
+  const texts = [
+    ...lease.seen,
+    JSON.stringify(lease.controller.events),
+    lease.runner.output(),
+    ...strangers.map(({ all }) => all),
+  ];
+  for (const value of [USERNAME, PASSWORD, BANK_PASSWORD])
     for (const text of texts) expect(leaksOf(text, value), text.slice(0, 300)).toEqual([]);
   for (const text of texts) expect(text).not.toContain('492837');
-  expect(seen.length).toBeGreaterThan(100);
+  expect(lease.seen.length).toBeGreaterThan(100);
 });

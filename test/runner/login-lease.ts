@@ -1,0 +1,129 @@
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { ENV } from '../../contract/names.ts';
+import { parsePolicy } from '../../contract/policy/document.ts';
+import { siteRules } from '../../contract/policy/sites.ts';
+import { type ProxyNetwork, proxyNetwork } from '../egress/proxy-network.ts';
+import { PUBLIC_ADDRESS } from '../egress/sites.ts';
+import { type FakeController, startFakeController } from '../fakes/controller.ts';
+import { type LoginSite, startLoginSite } from '../site/login-site.ts';
+import { connect, type RunnerProcess, startRunner } from './start.ts';
+
+const HOSTS = [
+  'shop.test',
+  'accounts.shop.test',
+  'evil.test',
+  'sh0p.test',
+  'shop.test.evil.test',
+  'bank.test',
+  'grocer.test',
+  'bakery.test',
+  'www.bakery.test',
+  'florist.test',
+];
+
+/** Credentials of the user that the lease has, by what says where each may be used. */
+export const LOGIN_SECRETS = {
+  SHOP_TEST_USERNAME: 'alice.smith@mail.invalid',
+  SHOP_TEST_PASSWORD: 'correct horse "battery" & staple 77',
+  BANK_USERNAME: 'banker-4711',
+  BANK_PASSWORD: 'banker-4711-secret',
+  WALMART_USERNAME: 'grocer-4711',
+  WALMART_PASSWORD: 'grocer-4711-secret',
+  BAKERY_USERNAME: 'baker-4711',
+  BAKERY_PASSWORD: 'baker-4711-secret',
+} as const;
+
+interface Part {
+  type: string;
+  text?: string;
+  data?: string;
+}
+
+interface CallResult {
+  readonly text: string;
+  readonly content: readonly Part[];
+  readonly failed: boolean;
+}
+
+/** A recorded lease with credentials, whose browser reaches sites with logins, honest and not, through the proxy alone. */
+export interface LoginLease extends AsyncDisposable {
+  readonly network: ProxyNetwork;
+  readonly site: LoginSite;
+  readonly controller: FakeController;
+  readonly runner: RunnerProcess;
+  readonly client: Client;
+  /** Every text that an agent got to see. */
+  readonly seen: readonly string[];
+  at(host: string, path: string): string;
+  call(name: string, args?: Record<string, unknown>): Promise<CallResult>;
+  goTo(url: string): Promise<CallResult>;
+}
+
+export async function startLoginLease(): Promise<LoginLease> {
+  await using started = new AsyncDisposableStack();
+  const network = await proxyNetwork(Object.fromEntries(HOSTS.map(host => [host, { a: [PUBLIC_ADDRESS] }])));
+  started.defer(() => network.close());
+  const site = await startLoginSite(PUBLIC_ADDRESS);
+  started.defer(() => site.close());
+  const controller = started.use(await startFakeController());
+  giveCredentials(controller, site.port);
+  const runner = await startRunner(controller, {
+    [ENV.egressUrl]: `http://127.0.0.1:${network.egress.port}`,
+    [ENV.chromiumSpki]: site.spki,
+    [ENV.toolset]: 'both',
+  });
+  started.defer(() => runner.dispose());
+  const client = await assign(controller, runner, network, [80, 443, site.port, network.site.port]);
+  started.defer(() => client.close());
+  const seen: string[] = [];
+  const call = async (name: string, args: Record<string, unknown> = {}) => {
+    const result = await client.callTool({ name, arguments: args });
+    const content = result.content as Part[]; // the tool-result shape of the protocol
+    const text = content.map(part => part.text ?? '').join('\n');
+    seen.push(text);
+    return { text, content, failed: result.isError === true };
+  };
+  const parts = started.move();
+  return {
+    ...{ network, site, controller, runner, client, seen, call },
+    at: (host, path) => `https://${host}:${site.port}${path}`,
+    goTo: url => call('browser_navigate', { url }),
+    [Symbol.asyncDispose]: () => parts.disposeAsync(),
+  };
+}
+
+function giveCredentials(controller: FakeController, port: number): void {
+  controller.secrets = LOGIN_SECRETS;
+  controller.sites = [
+    { site: 'shop.test', totp: true },
+    { site: 'bank', totp: false },
+    { site: 'walmart', totp: false, targets: ['grocer.test'] },
+    { site: 'bakery', totp: false },
+  ];
+  controller.totp = { code: '492837', valid_ms: 30_000 };
+  const credentials = { bank: [`https://bank.test:${port}`] };
+  controller.policy = { version: '1', layers: [{ layer: 'user', policy: parsePolicy({ version: 1, credentials }) }] };
+}
+
+/** Leases the runner, and connects an agent. */
+async function assign(
+  controller: FakeController,
+  runner: RunnerProcess,
+  network: ProxyNetwork,
+  ports: readonly number[],
+): Promise<Client> {
+  const { token, mcpToken, sessionId } = await controller.assignment(runner, {
+    recordVideo: true,
+  });
+  network.controller.leases.set(runner.runnerId, {
+    credential: controller.egressCredential,
+    grant: {
+      ...{ session_id: sessionId, epoch: 1, runner_id: runner.runnerId, client: 'browser' as const },
+      ...{ version: '1', remaining_ms: 600_000 },
+      layers: [{ layer: 'session', sites: siteRules.parse({ ports, deny: ['denied.test'] }) }],
+    },
+  });
+  const { status } = await runner.post('/assign', { token });
+  if (status !== 200) throw new Error(`the assignment was answered with ${status}`);
+  return connect(runner.url, mcpToken);
+}
