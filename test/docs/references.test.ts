@@ -4,7 +4,7 @@ import { ENV } from '../../contract/names.ts';
 import { references } from './references/all.ts';
 
 const PAGES = new Map(await references());
-/** Compared by test/python/package.test.ts and test/sdk/reference.test.ts, because their generators are programs. */
+/** Compared by test/python/sources.test.ts and test/sdk/reference.test.ts, because their generators are programs. */
 const OF_SDKS = ['docs/reference/sdk-python.md', 'docs/reference/sdk-typescript.md'];
 
 it('the pages of docs/reference/ are those that the code gives; `npm run docs` writes them', async () => {

@@ -1,4 +1,4 @@
-"""The stack that test/python/package.test.ts started, and a page that its browsers may visit."""
+"""The stack that test/python/wheel.ts started, and a page that its browsers may visit."""
 
 from __future__ import annotations
 
