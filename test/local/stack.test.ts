@@ -28,6 +28,7 @@ describe('the local stack', () => {
       folder,
       log,
       egress: { allowedCidrs: [`${new URL(site.url).hostname}/32`] },
+      settings: { [ENV.reapSeconds]: '1' },
       runnerEnv: { ...shell(), [ENV.insecureLoginOrigins]: site.url },
     });
     sessions = new BrowserSessions(stack);
