@@ -19,7 +19,8 @@ async function newDatabaseUrl(template: string): Promise<string> {
   const client = new pg.Client(`${server}/postgres`);
   await client.connect();
   try {
-    await client.query(`create database ${name} template ${template}`);
+    // in half the time of the other strategy, which writes each page to the log
+    await client.query(`create database ${name} template ${template} strategy file_copy`);
   } finally {
     await client.end();
   }

@@ -139,7 +139,7 @@ describe('an egress proxy', () => {
         socket.once('close', () => {
           looks = stack.queried(HELD);
         });
-        return { session_id, looksAtClose: () => looks };
+        return { session_id, socket, looksAtClose: () => looks };
       }),
     );
     for (const { session_id, looksAtClose } of held.slice(0, 6)) {
@@ -149,6 +149,7 @@ describe('an egress proxy', () => {
       expect(await eventually('the tunnel is closed', looksAtClose)).toBeLessThanOrEqual(looks + 2);
     }
     expect(held.slice(6).map(each => each.looksAtClose())).toEqual(Array(6).fill(undefined));
+    for (const { socket } of held) socket.destroy(); // the proxy would wait for those that are open
     await egress.stop();
     await site.close();
     await stack.call('DELETE', '/internal/policy');

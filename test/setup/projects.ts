@@ -42,8 +42,12 @@ export const UNIT = [
   'test/setup/*.test.ts',
 ];
 
-/** Tests of what deploys and what decides: with programs and Postgres, hardly any with a browser. */
-export const CONTROL_PLANE = 'test/{controller,infra,manifests,model,policies}/**/*.test.ts';
+/**
+ * Tests of what deploys and what decides: with programs and Postgres. Those of them that need browsers, or wait many seconds by their
+ * nature, are integration tests.
+ */
+export const CONTROL_PLANE =
+  'test/{controller,infra,manifests,model,policies}/**/!(event-rate|giving-way|kernel|local-processes|slow-stop).test.ts';
 
 /** Each promise of the README, shown once on real parts. */
 export const PROMISES = [
@@ -77,5 +81,6 @@ export const SEARCHES = [
   'test/prove/{faults,histories}.test.ts',
   'test/runner/hostile-pages.test.ts',
   'test/runner/live/races.test.ts',
+  'test/runner/reporting/spellings-search.test.ts',
   'test/runner/secrecy/{fuzz,pictures-hostile}.test.ts',
 ];
