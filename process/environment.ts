@@ -45,15 +45,21 @@ export function parseEnvironment<const V extends Variables>(
   return whole;
 }
 
+/** A fault of a number, with the number: another text may be a secret that was put into the wrong variable. */
+const boundError =
+  (bounds: string) =>
+  ({ input }: { input?: unknown }) =>
+    Number.isFinite(input) ? `must be ${bounds}, and is ${input}` : `must be ${bounds}`;
+
 /** A whole number. */
 export const integer = (min: number, max: number) => {
-  const error = `must be a whole number from ${min} to ${max}`;
+  const error = boundError(`a whole number from ${min} to ${max}`);
   return z.coerce.number({ error }).int({ error }).min(min, { error }).max(max, { error });
 };
 
 /** A number, such as seconds with a fraction. */
 export const decimal = (min: number, max: number) => {
-  const error = `must be a number from ${min} to ${max}`;
+  const error = boundError(`a number from ${min} to ${max}`);
   return z.coerce.number({ error }).min(min, { error }).max(max, { error });
 };
 

@@ -75,9 +75,9 @@ describe('the environment of a program', () => {
       faults({ APP_PORT: '99999', APP_WAIT: 'soon', APP_WORKERS: '1.5', APP_MODE: 'yes', APP_URL: 'ftp://c' }),
     ).toEqual([
       'APP_NAME is not set',
-      'APP_PORT is wrong: must be a whole number from 0 to 65535',
+      'APP_PORT is wrong: must be a whole number from 0 to 65535, and is 99999',
       'APP_WAIT is wrong: must be a number from 0.1 to 10',
-      'APP_WORKERS is wrong: must be a whole number from 1 to 8',
+      'APP_WORKERS is wrong: must be a whole number from 1 to 8, and is 1.5',
       'APP_MODE is wrong: must be one of on, off',
       'APP_URL is wrong: must be an http or https URL',
     ]);
