@@ -383,6 +383,16 @@ it('writes 608 distinct hosts as thirty lines and one with the number of the res
   expect(metrics).toContain('omicron_egress_refusals_total{code="site_not_allowed",address_class="none"} 608');
 });
 
+it('a lease beyond the limit of the proxy is refused by the setting, and the refusal is counted', async () => {
+  await start({ OMICRON_EGRESS_LEASES_MAX: '1' });
+  expect((await fetchSite(network.lease())).status).toBe(200);
+  const refused = await fetchSite(network.lease());
+  expect(refused).toMatchObject({ status: 503, refusal: 'leases_full' });
+  expect(refused.body).toContain('OMICRON_EGRESS_LEASES_MAX');
+  const metrics = await (await fetch(`http://127.0.0.1:${network.egress.adminPort}/metrics`)).text();
+  expect(metrics).toContain('omicron_egress_refusals_total{code="leases_full",address_class="none"} 1');
+});
+
 it('cuts a connection on which nothing moves, and says so where an answer is still possible', async () => {
   await start({ OMICRON_EGRESS_IDLE_SECONDS: '0.3' });
   const lease = network.lease();
