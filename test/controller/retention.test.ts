@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
 import { pruneLoop } from '../../controller/loops/prune.ts';
@@ -115,6 +116,21 @@ it('keeps sessions that live, have a stored artifact, or a runner that is not go
     // their runners may repeat what they reported
     expect((await p.directory.events(session.id, { limit: 10 })).events.length).toBeGreaterThan(1);
   }
+});
+
+it('writes an event once that a runner repeats after old events were removed', async () => {
+  const database = await freshPostgres();
+  const p = protocol(database);
+  await p.warm(1);
+  const leased = await p.lease({ conversationId: 'long' });
+  const event = { id: randomUUID(), kind: 'tool.call' as const, age_ms: 5, data: { tool: 'browser_click' } };
+  await p.broker.writeEvents(p.leaseOf(leased), [event]);
+  await p.leases.end(leased.session.id, null, null, 'released'); // its runner drains, and reports what it has not sent
+  await ageAll(database, 400);
+  await prune(database);
+  expect(await p.broker.writeEvents(p.leaseOf(leased), [event])).toBe(true);
+  const { events } = await p.directory.events(leased.session.id, { limit: 50 });
+  expect(events.filter(({ kind }) => kind === 'tool.call')).toHaveLength(1);
 });
 
 it('removes gone runners of earlier epochs of a session that lives, and runners that never had a lease', async () => {
