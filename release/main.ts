@@ -25,9 +25,17 @@ program
   .description('publish the npm packages, the wheel and the entry of the MCP registry')
   .option('--dry-run', 'build and check everything, send nothing')
   .option('--names-are-reserved', 'the names that it lists without this option are ours')
+  .option('--without-provenance', 'publish from a job of CI that has no identity')
   .option('--python <path>', 'Python with pip, hatchling and twine')
-  .action(({ dryRun = false, namesAreReserved = false, python = pythonOf(process.cwd(), 'python_sdk') }) =>
-    publish({ dryRun, namesAreReserved, environment: process.env, python, log: line => console.log(line) }),
+  .action(({ dryRun = false, namesAreReserved = false, withoutProvenance: isUnattested = false, python }) =>
+    publish({
+      dryRun,
+      namesAreReserved,
+      isUnattested,
+      environment: process.env,
+      python: python ?? pythonOf(process.cwd(), 'python_sdk'),
+      log: line => console.log(line),
+    }),
   );
 program
   .command('bundle')

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { digestOf } from '../cli/verify/contents.ts';
 import { NAMES_TO_RESERVE, NPM_PACKAGES, packArguments } from './catalogue.ts';
+import { npmProvenance } from './provenance.ts';
 import { findFaults } from './version.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -14,6 +15,8 @@ export interface PublishOptions {
   readonly dryRun: boolean;
   /** The names of NAMES_TO_RESERVE are ours. */
   readonly namesAreReserved: boolean;
+  /** In a job of CI without an identity, packages are published without provenance instead of not at all. */
+  readonly isUnattested: boolean;
   /** Decides whether npm can attest where a package was built. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** A Python that has pip, hatchling and, to publish, twine. */
@@ -27,7 +30,7 @@ export interface PublishOptions {
  * fails.
  */
 export async function publish(options: PublishOptions): Promise<void> {
-  const { dryRun, namesAreReserved, environment, python, log } = options;
+  const { dryRun, namesAreReserved, environment, isUnattested, python, log } = options;
   if (!dryRun && !namesAreReserved)
     throw new Error(
       `these names must be reserved first; then add --names-are-reserved:\n${NAMES_TO_RESERVE.map(name => `  ${name}`).join('\n')}`,
@@ -35,6 +38,7 @@ export async function publish(options: PublishOptions): Promise<void> {
   const found = await findFaults();
   if (found.length > 0)
     throw new Error(`not ready:\n${found.join('\n')}\n"npm run release -- version X" writes the version`);
+  const provenance = npmProvenance(environment, isUnattested);
   const folder = mkdtempSync(join(tmpdir(), 'omicron-release-'));
   try {
     for (const workspace of NPM_PACKAGES) {
@@ -50,7 +54,8 @@ export async function publish(options: PublishOptions): Promise<void> {
     const files = readdirSync(folder).map(name => join(folder, name));
     const tarballs = files.filter(path => path.endsWith('.tgz'));
     const wheels = files.filter(path => path.endsWith('.whl'));
-    const how = dryRun ? ['--dry-run'] : canAttest(environment) ? ['--provenance'] : [];
+    log(provenance.says);
+    const how = dryRun ? ['--dry-run'] : provenance.args;
     // Packages of a scope are private unless they say otherwise.
     for (const tarball of tarballs)
       send('npm', ['publish', tarball, '--access', 'public', '--loglevel=error', ...how], ROOT, log);
@@ -63,10 +68,6 @@ export async function publish(options: PublishOptions): Promise<void> {
     rmSync(folder, { recursive: true, force: true });
   }
 }
-
-/** npm attests in CI only, with an identity that the job is given: <https://docs.npmjs.com/generating-provenance-statements>. */
-const canAttest = (environment: PublishOptions['environment']): boolean =>
-  environment.ACTIONS_ID_TOKEN_REQUEST_URL !== undefined || environment.SIGSTORE_ID_TOKEN !== undefined;
 
 function send(command: string, args: readonly string[], cwd: string, log: (line: string) => void): void {
   log(run(command, args, cwd).trim());

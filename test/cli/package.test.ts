@@ -181,6 +181,7 @@ it('[P3] are published by one command, of which everything but the sending is tr
   await publish({
     dryRun: true,
     namesAreReserved: false,
+    isUnattested: false,
     environment: {},
     python: pythonOf(ROOT, 'python_sdk'),
     log: line => said.push(line),
@@ -188,4 +189,5 @@ it('[P3] are published by one command, of which everything but the sending is tr
   for (const name of Object.values(PUBLISHED)) expect(said).toContain(`+ ${name}@${await readVersion()}`);
   expect(said).toEqual(expect.arrayContaining(packed));
   expect(said.join('\n')).toContain('would upload 1 wheel by twine');
+  expect(said.join('\n')).toContain('npm packages are without provenance: only jobs of');
 });

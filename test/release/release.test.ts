@@ -83,7 +83,10 @@ it('[A12] has an entry for the MCP registry and for the catalogue of a platform,
 });
 
 it('publishes nothing before the names are reserved, and names them', async () => {
-  const options = { dryRun: false, namesAreReserved: false, environment: {}, python: 'python3', log: () => {} };
+  const options = {
+    ...{ dryRun: false, namesAreReserved: false, isUnattested: false, environment: {} },
+    ...{ python: 'python3', log: () => {} },
+  };
   const error = await publish(options).catch((reason: Error) => reason.message);
   for (const name of NAMES_TO_RESERVE) expect(error).toContain(name);
 });
