@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     name: 'built',
-    include: ['test/{collector,kyverno}/*.{collector,kyverno}.ts'],
+    include: ['test/{collector,kyverno,sigstore}/*.{collector,kyverno,sigstore}.ts'],
     pool: 'forks',
     hookTimeout: 1_800_000,
     testTimeout: 60_000,

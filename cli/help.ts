@@ -47,6 +47,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   verify: [
     'verify 0.1.0 --from registry.example.com/omicron-browser --key cosign.pub',
     'verify 0.1.0 --from ./release --key cosign.pub --only omicron-browser manifests',
+    'verify 0.1.0 --from ./release --identity-regexp "https://github.com/example/omicron-browser/.*@refs/tags/v.*" --issuer https://token.actions.githubusercontent.com',
   ],
   'audit verify': ['audit verify audit-files', 'audit verify s3://BUCKET/audit/prod/ --head 812:SHA256'],
   cost: ['cost --sessions 100', 'cost --sessions 500 --env dev --fill 90'],

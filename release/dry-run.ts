@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Descriptor, RELEASE_PARTS, type ReleasePart } from '../cli/verify/contents.ts';
 import { REF_NAME } from '../cli/verify/folder.ts';
+import { keyPublisher } from '../cli/verify/publisher.ts';
 import { registrySource } from '../cli/verify/registry.ts';
 import { verifyRelease } from '../cli/verify/verify.ts';
 import { REPOSITORY } from './catalogue.ts';
@@ -12,6 +13,7 @@ import { type Layout, openLayout } from './oci/layout.ts';
 import { startRegistry } from './oci/local-registry.ts';
 import { pushRelease } from './oci/push.ts';
 import { signRelease } from './oci/sign.ts';
+import { keySigner } from './oci/signing-key.ts';
 import { readVersion } from './version.ts';
 
 /** The result of a release that was made, signed, pushed and verified on this machine alone. */
@@ -40,12 +42,14 @@ export async function dryRun(commit: string): Promise<DryRun> {
     const parts = Object.keys(digests) as ReleasePart[]; // its keys
     const { privateKey, publicKey } = newKeys();
     const sboms = { packages: await packagesSbom() };
-    await signRelease(layout, { version, key: privateKey, commit, builder: REPOSITORY, sboms });
+    await signRelease(layout, { version, signer: keySigner(privateKey), commit, builder: REPOSITORY, sboms });
     await using registry = await startRegistry(true);
     const base = `${registry.host}/omicron-browser`;
     await pushRelease(layout, base);
     const sound = async (key: KeyObject) =>
-      (await verifyRelease(registrySource(base), { version, key, parts })).filter(({ faults }) => faults.length === 0);
+      (await verifyRelease(registrySource(base), { version, publisher: keyPublisher(key), parts })).filter(
+        ({ faults }) => faults.length === 0,
+      );
     const verified = (await sound(publicKey)).map(({ part }) => part);
     const forged = (await sound(newKeys().publicKey)).map(({ part }) => part);
     return {

@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { pythonOf } from '../local/test-tools.ts';
 import { bundleCommand, dryRunCommand, pushCommand, signCommand } from './oci/commands.ts';
 import { publish } from './publish.ts';
@@ -46,7 +46,12 @@ program
   .command('sign')
   .description('sign what is in the folder, images that were added too; attest its provenance and SBOM')
   .argument('<folder>')
-  .requiredOption('--key <file>', 'private key, EC in PEM; its passphrase is in OMICRON_KEY_PASSPHRASE')
+  .option('--key <file>', 'private key, EC in PEM; its passphrase is in OMICRON_KEY_PASSPHRASE')
+  .option('--identity-token <file>', 'token of OpenID Connect to sign without a key (default: that of the job of CI)')
+  .option('--fulcio <url>', "authority that certifies the identity (default: Sigstore's, with its --rekor)")
+  .option('--rekor <url>', 'transparency log, with --fulcio')
+  .addOption(new Option('--rekor-version <number>', 'version of its API (default: 1)').choices(['1', '2']))
+  .option('--timestamp-authority <url>', 'authority that proves when it was signed, with --fulcio')
   .option('--sbom <part=file...>', 'CycloneDX document of an image, such as runner=.omicron/images/runner.cdx.json', [])
   .action(signCommand);
 program

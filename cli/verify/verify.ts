@@ -1,4 +1,3 @@
-import type { KeyObject } from 'node:crypto';
 import * as z from 'zod';
 import {
   type Descriptor,
@@ -12,6 +11,7 @@ import {
   type ReleaseSource,
   type StatementKind,
 } from './contents.ts';
+import type { Publisher } from './publisher.ts';
 import { type InTotoStatement, verifyStatement } from './statement.ts';
 
 /** The result for one part of a release. */
@@ -35,17 +35,17 @@ const provenance = z.object({
 /** Verifies each part of a release: its bytes, its signature, its provenance and, where code of others is in it, its SBOM. */
 export async function verifyRelease(
   source: ReleaseSource,
-  { version, key, parts }: { version: string; key: KeyObject; parts: readonly ReleasePart[] },
+  { version, publisher, parts }: { version: string; publisher: Publisher; parts: readonly ReleasePart[] },
 ): Promise<readonly Verdict[]> {
   const verdicts: Verdict[] = [];
-  for (const part of parts) verdicts.push(await verifyPart(source, { part, version, key }));
+  for (const part of parts) verdicts.push(await verifyPart(source, { part, version, publisher }));
   return verdicts;
 }
 
 interface Wanted {
   readonly part: ReleasePart;
   readonly version: string;
-  readonly key: KeyObject;
+  readonly publisher: Publisher;
 }
 
 async function verifyPart(source: ReleaseSource, wanted: Wanted): Promise<Verdict> {
@@ -81,13 +81,13 @@ async function verifyContent(source: ReleaseSource, part: ReleasePart, manifest:
   return faults;
 }
 
-/** Statements about the digest that the key signed, and why others were refused. */
-async function readStatements(source: ReleaseSource, { part, key }: Wanted, digest: string) {
+/** Statements about the digest that the publisher signed, and why others were refused. */
+async function readStatements(source: ReleaseSource, { part, publisher }: Wanted, digest: string) {
   const statements = new Map<StatementKind, InTotoStatement>();
   const refused: string[] = [];
   for (const referrer of await source.referrers(part, digest)) {
     try {
-      const found = await readStatement(source, part, referrer, key);
+      const found = await readStatement(source, part, referrer, publisher);
       if (found === undefined) continue;
       if (!found.subject.some(({ digest: { sha256 } }) => `sha256:${sha256}` === digest))
         throw new Error('it is about something else');
@@ -100,14 +100,14 @@ async function readStatements(source: ReleaseSource, { part, key }: Wanted, dige
   return { statements, refused };
 }
 
-async function readStatement(source: ReleaseSource, part: ReleasePart, referrer: Descriptor, key: KeyObject) {
+async function readStatement(source: ReleaseSource, part: ReleasePart, referrer: Descriptor, publisher: Publisher) {
   const bytes = await source.blob(part, { ...referrer, mediaType: MEDIA.manifest });
   if (digestOf(bytes) !== referrer.digest) throw new Error('it was changed');
   const layer = (JSON.parse(bytes.toString()) as OciManifest).layers?.find(each => each.mediaType === MEDIA.bundle);
   if (layer === undefined) return undefined; // a referrer of others
   const bundle = await source.blob(part, layer);
   if (digestOf(bundle) !== layer.digest) throw new Error('its bundle was changed');
-  return verifyStatement(bundle, key);
+  return verifyStatement(bundle, publisher);
 }
 
 /** The commit of a provenance; a signed part of another name or version is a fault. */

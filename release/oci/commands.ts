@@ -8,7 +8,8 @@ import { readVersion } from '../version.ts';
 import { bundleRelease, packagesSbom, packPackages } from './bundle.ts';
 import { openLayout } from './layout.ts';
 import { pushRelease } from './push.ts';
-import { readPrivateKey, signRelease } from './sign.ts';
+import { signRelease } from './sign.ts';
+import { readSigner, type SignerOptions } from './signer-options.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const git = (...args: string[]) => execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).trim();
@@ -23,8 +24,9 @@ export async function bundleCommand(folder: string): Promise<void> {
 /** `release sign`. */
 export async function signCommand(
   folder: string,
-  { key, sbom }: { key: string; sbom: readonly string[] },
+  { sbom, ...by }: { sbom: readonly string[] } & SignerOptions,
 ): Promise<void> {
+  const signer = await readSigner(by, process.env);
   // the provenance names a commit, which must be what was built
   if (git('status', '--porcelain') !== '')
     throw new Error('commit your changes first: the provenance names the commit');
@@ -34,15 +36,19 @@ export async function signCommand(
     if (!(part in RELEASE_PARTS)) throw new Error(`--sbom ${each}: "${part}" is no part of a release`);
     sboms[part as ReleasePart] = JSON.parse(await readFile(file, 'utf8'));
   }
-  const { GITHUB_SERVER_URL, GITHUB_REPOSITORY, GITHUB_RUN_ID, OMICRON_KEY_PASSPHRASE } = process.env;
   const signed = await signRelease(await openLayout(folder), {
     version: await readVersion(),
-    key: readPrivateKey(await readFile(key, 'utf8'), key, OMICRON_KEY_PASSPHRASE),
+    signer,
     commit: git('rev-parse', 'HEAD'),
-    builder: GITHUB_RUN_ID ? `${GITHUB_SERVER_URL}/${GITHUB_REPOSITORY}/actions/runs/${GITHUB_RUN_ID}` : REPOSITORY,
+    builder: jobAddress(process.env) ?? REPOSITORY,
     sboms,
   });
   console.log(`signed ${signed.join(', ')}`);
+}
+
+/** Address of the job of GitHub or GitLab in which this runs. */
+function jobAddress({ GITHUB_SERVER_URL, GITHUB_REPOSITORY, GITHUB_RUN_ID, CI_JOB_URL }: NodeJS.ProcessEnv) {
+  return GITHUB_RUN_ID ? `${GITHUB_SERVER_URL}/${GITHUB_REPOSITORY}/actions/runs/${GITHUB_RUN_ID}` : CI_JOB_URL;
 }
 
 /** `release --dry-run`. Throws where a part is not as it should be. */

@@ -1,6 +1,5 @@
-import { createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto';
 import { bundleToJSON } from '@sigstore/bundle';
-import { DSSEBundleBuilder } from '@sigstore/sign';
+import type { DSSEBundleBuilder } from '@sigstore/sign';
 import {
   type Descriptor,
   MEDIA,
@@ -11,32 +10,25 @@ import {
   type StatementKind,
 } from '../../cli/verify/contents.ts';
 import { REF_NAME } from '../../cli/verify/folder.ts';
-import { keyHint } from '../../cli/verify/statement.ts';
 import { REPOSITORY } from '../catalogue.ts';
 import type { Layout } from './layout.ts';
 
+/** Signs a statement into a sigstore bundle. */
+export type StatementSigner = (statement: {
+  readonly type: string;
+  readonly data: Buffer;
+}) => ReturnType<DSSEBundleBuilder['create']>;
+
 export interface SigningOptions {
   readonly version: string;
-  readonly key: KeyObject;
+  /** Signs by a key (signing-key.ts) or an identity (keyless.ts). */
+  readonly signer: StatementSigner;
   /** The commit that everything was built from. */
   readonly commit: string;
   /** Address of the job that built it, or of the repository where a person did. */
   readonly builder: string;
   /** CycloneDX documents of the parts that need one. */
   readonly sboms: Partial<Readonly<Record<ReleasePart, unknown>>>;
-}
-
-/** A private key in PEM, with its passphrase where it has one. */
-export function readPrivateKey(pem: string, name: string, passphrase?: string): KeyObject {
-  try {
-    const key = createPrivateKey({ key: pem, ...(passphrase ? { passphrase } : {}) });
-    if (key.asymmetricKeyType === 'ec') return key;
-  } catch {
-    // said below
-  }
-  throw new Error(
-    `${name} is no EC private key in PEM that can be read: make one by "openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256"`,
-  );
 }
 
 /** Signs every part of the release that is in the layout, and attests how it was built and what is in it. Returns what it signed. */
@@ -51,7 +43,7 @@ export async function signRelease(layout: Layout, options: SigningOptions): Prom
       throw new Error(`${part} has no SBOM: name its file by --sbom ${part}=FILE`);
   for (const { part, entry } of parts)
     for (const kind of neededStatements(part))
-      await attach(layout, entry, PREDICATES[kind], predicateOf(kind, part, options), options.key);
+      await attach(layout, entry, PREDICATES[kind], predicateOf(kind, part, options), options.signer);
   return parts.map(({ part }) => part);
 }
 
@@ -75,25 +67,15 @@ async function attach(
   { mediaType, digest, size }: Descriptor,
   predicateType: string,
   predicate: unknown,
-  key: KeyObject,
+  signer: StatementSigner,
 ): Promise<void> {
-  const hint = keyHint(createPublicKey(key));
-  const builder = new DSSEBundleBuilder({
-    signer: {
-      sign: async data => ({
-        signature: sign('sha256', data, key),
-        key: { $case: 'publicKey', publicKey: '', hint },
-      }),
-    },
-    witnesses: [],
-  });
   const statement = {
     _type: 'https://in-toto.io/Statement/v1',
     subject: [{ digest: { sha256: digest.replace('sha256:', '') } }],
     predicateType,
     predicate,
   };
-  const bundle = await builder.create({ type: MEDIA.statement, data: Buffer.from(JSON.stringify(statement)) });
+  const bundle = await signer({ type: MEDIA.statement, data: Buffer.from(JSON.stringify(statement)) });
   // The key is named beside the envelope. In it cosign takes no name but its own: https://github.com/secure-systems-lab/go-securesystemslib (dsse)
   for (const signature of bundle.content.dsseEnvelope.signatures) signature.keyid = '';
   await layout.add({

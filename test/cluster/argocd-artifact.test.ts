@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { keyPublisher } from '../../cli/verify/publisher.ts';
 import { registrySource } from '../../cli/verify/registry.ts';
 import { verifyRelease } from '../../cli/verify/verify.ts';
 import { deployedEnvironment } from '../../cluster/deploy.ts';
@@ -15,6 +16,7 @@ import { openLayout } from '../../release/oci/layout.ts';
 import { startRegistry } from '../../release/oci/local-registry.ts';
 import { pushRelease } from '../../release/oci/push.ts';
 import { signRelease } from '../../release/oci/sign.ts';
+import { keySigner } from '../../release/oci/signing-key.ts';
 import { newFolder } from '../local/machine.ts';
 import { onNode } from './node-faults.ts';
 
@@ -38,10 +40,14 @@ async function release(version: string, changes: Partial<Environment> = {}) {
   await bundleRelease(layout, { version, packages: new Map(), environments });
   const sboms = { packages: { bomFormat: 'CycloneDX', specVersion: '1.5', components: [] } };
   const builder = 'https://example.com';
-  await signRelease(layout, { version, key: keys.privateKey, commit: 'c'.repeat(40), builder, sboms });
+  await signRelease(layout, { version, signer: keySigner(keys.privateKey), commit: 'c'.repeat(40), builder, sboms });
   await pushRelease(layout, base);
   const parts = ['manifests'] as const;
-  const [verdict] = await verifyRelease(registrySource(base), { version, key: keys.publicKey, parts });
+  const [verdict] = await verifyRelease(registrySource(base), {
+    version,
+    publisher: keyPublisher(keys.publicKey),
+    parts,
+  });
   expect(verdict?.faults).toEqual([]);
   return { gitops, digest: verdict?.digest ?? '' };
 }

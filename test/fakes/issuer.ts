@@ -25,7 +25,11 @@ export async function fakeIssuer(audience: string): Promise<FakeIssuer> {
   const server = createServer((request, response) => {
     requests += 1;
     const documents: Record<string, unknown> = {
-      '/.well-known/openid-configuration': { issuer: url, jwks_uri: `${url}/keys` },
+      '/.well-known/openid-configuration': {
+        issuer: url,
+        jwks_uri: `${url}/keys`,
+        id_token_signing_alg_values_supported: ['ES256'],
+      },
       '/keys': { keys: [jwk] },
     };
     const found = documents[request.url ?? ''];

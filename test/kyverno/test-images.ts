@@ -5,6 +5,7 @@ import { type Descriptor, MEDIA, type OciManifest } from '../../cli/verify/conte
 import { type Layout, openLayout } from '../../release/oci/layout.ts';
 import { pushRelease } from '../../release/oci/push.ts';
 import { signRelease } from '../../release/oci/sign.ts';
+import { keySigner } from '../../release/oci/signing-key.ts';
 import { newFolder } from '../local/machine.ts';
 
 const VERSION = '1.2.3';
@@ -26,7 +27,8 @@ export async function imageLayout(name: string, signer?: KeyObject): Promise<Tes
   });
   const sboms = { runner: SBOM };
   const builder = 'https://e.com';
-  if (signer) await signRelease(layout, { version: VERSION, key: signer, commit: 'c'.repeat(40), builder, sboms });
+  if (signer)
+    await signRelease(layout, { version: VERSION, signer: keySigner(signer), commit: 'c'.repeat(40), builder, sboms });
   return { layout, entry };
 }
 

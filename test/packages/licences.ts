@@ -1,7 +1,12 @@
 import { readFile } from 'node:fs/promises';
 
-/** SPDX ids of licences under which a package may ship with this one, which is Apache-2.0: https://spdx.org/licenses/ */
-const ALLOWED = new Set(['0BSD', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', 'ISC', 'MIT', 'PSF-2.0', 'Unlicense']);
+/**
+ * SPDX ids of licences under which a package may ship with this one, which is Apache-2.0: https://spdx.org/licenses/, and Apache's own list of
+ * those, https://www.apache.org/legal/resolved.html#category-a
+ */
+const ALLOWED = new Set([
+  ...['0BSD', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', 'BlueOak-1.0.0', 'ISC', 'MIT', 'PSF-2.0', 'Unlicense'],
+]);
 
 /** Workspaces that ship: in the SDK, in the command, in the images. The images also hold Node.js itself. */
 const SHIPPED = [

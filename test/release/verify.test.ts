@@ -8,6 +8,7 @@ import { type Layout, openLayout } from '../../release/oci/layout.ts';
 import { startRegistry } from '../../release/oci/local-registry.ts';
 import { pushRelease } from '../../release/oci/push.ts';
 import { signRelease } from '../../release/oci/sign.ts';
+import { keySigner } from '../../release/oci/signing-key.ts';
 import { newFolder, ROOT, run } from '../local/machine.ts';
 
 const VERSION = '1.2.3';
@@ -38,7 +39,13 @@ async function writeRelease(to: string, signer = keys.privateKey): Promise<Layou
       layers: [{ mediaType: 'application/vnd.oci.image.layer.v1.tar', bytes: Buffer.from(`files of ${part}`) }],
     });
   const sboms = Object.fromEntries([...IMAGES, 'packages'].map(part => [part, SBOM]));
-  await signRelease(layout, { version: VERSION, key: signer, commit: COMMIT, builder: 'https://example.com', sboms });
+  await signRelease(layout, {
+    version: VERSION,
+    signer: keySigner(signer),
+    commit: COMMIT,
+    builder: 'https://example.com',
+    sboms,
+  });
   return layout;
 }
 
