@@ -1,4 +1,3 @@
-import { KubeConfig } from '@kubernetes/client-node';
 import { pino } from 'pino';
 import { ENV, NAMESPACES, RUNNER_TEMPLATE, RUNNER_VARIABLES } from '../contract/names.ts';
 import manifest from '../package.json' with { type: 'json' };
@@ -7,6 +6,7 @@ import { startMetricExport } from '../process/metric-export.ts';
 import { currentSpan, startTracing, TRACING_VARIABLES } from '../process/tracing.ts';
 import { startController } from './compose.ts';
 import type { MakeProvider } from './ports/runners.ts';
+import { KeptConnections } from './runners/kubernetes/kept-connections.ts';
 import { kubernetesRunners } from './runners/kubernetes/provider.ts';
 import { parseControllerSettings, type Settings } from './settings.ts';
 import { postgresPools } from './store/postgres.ts';
@@ -18,7 +18,7 @@ const RUNNER_ENV = [...RUNNER_VARIABLES, ENV.chromiumPath, ENV.ffmpegPath];
 const podRunners =
   ({ runnerNamePrefix: namePrefix, podAddress }: Settings): MakeProvider =>
   async context => {
-    const config = new KubeConfig();
+    const config = new KeptConnections(context.clock);
     config.loadFromDefault();
     const runners = kubernetesRunners({
       ...context,

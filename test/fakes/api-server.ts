@@ -22,6 +22,8 @@ export interface FakeApiServer extends AsyncDisposable {
   readonly objects: Map<string, KubernetesObject>;
   /** The next calls of this method and resource, in order; e.g. `POST`, `pods`. */
   failNext(method: string, resource: string, ...failures: readonly ApiFailure[]): void;
+  /** Connections that were opened. */
+  connections(): number;
   /** Ends every watch as Gone (410), once this has happened to the objects unseen. */
   gone(change: () => void): void;
 }
@@ -96,7 +98,11 @@ export async function fakeApiServer(namespace: string): Promise<FakeApiServer> {
     else say(response, method === 'POST' ? 201 : 200, result);
   };
 
-  const server = createServer((request, response) => void serve(request, response));
+  let connections = 0;
+  const server = createServer((request, response) => void serve(request, response)).on(
+    'connection',
+    () => connections++,
+  );
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo; // it listens on TCP
   const config = new KubeConfig();
@@ -109,6 +115,7 @@ export async function fakeApiServer(namespace: string): Promise<FakeApiServer> {
     config,
     calls,
     objects,
+    connections: () => connections,
     failNext: (method, resource, ...next) => void failures.set(`${method} ${resource}`, [...next]),
     gone(change) {
       change();
