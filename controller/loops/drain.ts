@@ -37,6 +37,7 @@ export const drainLoop = (parts: DrainParts): RowWorker =>
   rowWorker({
     atOnce: parts.atOnce,
     onRoom: parts.onRoom,
+    hold: null,
     take: most => parts.fleet.take(parts.provider.name, 'draining', most, WORK_SECONDS),
     work: (row, stopping) =>
       drain(parts, row, stopping).catch(err => {

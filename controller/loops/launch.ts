@@ -7,6 +7,8 @@ import { type RowWorker, rowWorker } from './row-worker.ts';
 
 /** Another replica takes over a launch whose worker is silent for this long. */
 const WORK_SECONDS = 20;
+/** A worker whose launches take longer holds them for as long again, this often. */
+const KEEP_MS = 5_000;
 
 export interface LaunchParts {
   fleet: Fleet;
@@ -28,6 +30,7 @@ export const launchLoop = (parts: LaunchParts): RowWorker =>
   rowWorker({
     atOnce: parts.atOnce,
     onRoom: parts.onRoom,
+    hold: { everyMs: KEEP_MS, keep: ids => parts.fleet.keep(ids, WORK_SECONDS), clock: parts.clock },
     take: most => parts.fleet.take(parts.provider.name, 'creating', most, WORK_SECONDS),
     work: (row, stopping) => launch(parts, row, stopping),
   });

@@ -21,6 +21,8 @@ export interface Fleet {
   demand(provider: string): Promise<{ runners: number; awaited: number }>;
   /** Rows to launch or drain that no worker holds; this worker holds them for `workSeconds`. */
   take(provider: string, state: 'creating' | 'draining', most: number, workSeconds: number): Promise<TakenRow[]>;
+  /** Holds launches for as long again; see `take`. */
+  keep(runnerIds: readonly string[], workSeconds: number): Promise<void>;
   /** Null: it is not wanted any more and must be removed. */
   markUp(runnerId: string, bootId: string, endpoint: string): Promise<'warm' | 'claimed' | null>;
   /**
@@ -60,6 +62,9 @@ export function sqlFleet(database: Database, { graceSeconds = 0 } = {}): Fleet {
         ...row,
         launchedForMs: row.work_until.getTime() - workSeconds * 1_000 - (row.launched_at ?? row.created_at).getTime(),
       }));
+    },
+    async keep(runnerIds, workSeconds) {
+      await callFunction(database, 'keep_work', { p_runners: runnerIds, p_work_seconds: workSeconds });
     },
     async markUp(runnerId, bootId, endpoint) {
       const up = { p_runner: runnerId, p_boot: bootId, p_endpoint: endpoint };

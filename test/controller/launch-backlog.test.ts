@@ -105,3 +105,29 @@ it('a start waits for the launch of its runner for longer than it may take itsel
   expect(await p.leases.beat(p.claimOf(claimed))).toBe(false);
   expect(await p.maintenance.failStuckStarts(5)).toEqual([id]);
 });
+
+it('leaves a launch to its worker for as long as that holds it, and to another once it is silent', async () => {
+  const database = await freshPostgres();
+  const p = protocol(database);
+  await p.maintenance.setCapacity(2);
+  const [slow, silent] = [await p.claim({ conversationId: 'slow' }), await p.claim({ conversationId: 'silent' })];
+  const ids = (rows: readonly { id: string }[]) => rows.map(({ id }) => id);
+  const over = -1; // held until a second ago
+  expect(ids(await p.fleet.take('local', 'creating', 2, over)).toSorted()).toEqual(
+    [slow.runner.id, silent.runner.id].toSorted(),
+  );
+  await p.fleet.keep([slow.runner.id], 20);
+  expect(ids(await p.fleet.take('local', 'creating', 2, 20))).toEqual([silent.runner.id]);
+  expect(await p.fleet.take('local', 'creating', 2, 20)).toEqual([]);
+});
+
+it('holds no launch that is over: its runner is removed at once', async () => {
+  const database = await freshPostgres();
+  const p = protocol(database);
+  await p.maintenance.setCapacity(1);
+  const { runner } = await p.claim();
+  await p.fleet.take('local', 'creating', 1, 20);
+  await p.fleet.markLost(runner.id, 'not_started', 'runner_start_failed', 'The disk is full.');
+  await p.fleet.keep([runner.id], 20);
+  expect(await p.fleet.take('local', 'draining', 1, 20)).toMatchObject([{ id: runner.id }]);
+});

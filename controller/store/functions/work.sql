@@ -12,6 +12,13 @@ language sql as $$
   returning *
 $$;
 
+-- A worker still launches these. A row that another statement holds is left to the next call, so that none waits for it.
+create or replace function omicron.keep_work(p_runners uuid[], p_work_seconds integer) returns void
+language sql as $$
+  update omicron.runners set work_until = clock_timestamp() + make_interval(secs => p_work_seconds)
+   where id in (select id from omicron.runners where id = any (p_runners) and state = 'creating' for update skip locked)
+$$;
+
 -- A launch ended whose runner is already draining: it may be removed at once, not only when the launcher's turn is
 -- over.
 create or replace function omicron.launch_over(p_runner uuid) returns void

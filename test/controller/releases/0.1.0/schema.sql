@@ -2391,6 +2391,13 @@ language sql as $$
   returning *
 $$;
 
+-- A worker still launches these. A row that another statement holds is left to the next call, so that none waits for it.
+create or replace function omicron.keep_work(p_runners uuid[], p_work_seconds integer) returns void
+language sql as $$
+  update omicron.runners set work_until = clock_timestamp() + make_interval(secs => p_work_seconds)
+   where id in (select id from omicron.runners where id = any (p_runners) and state = 'creating' for update skip locked)
+$$;
+
 -- A launch ended whose runner is already draining: it may be removed at once, not only when the launcher's turn is
 -- over.
 create or replace function omicron.launch_over(p_runner uuid) returns void
@@ -2944,4 +2951,4 @@ insert into omicron.migrations (name, digest, declares) values ('functions/timel
 insert into omicron.migrations (name, digest, declares) values ('functions/user-actions.sql', 'd3a56a65a9aa9182ca093b8359055d641dc78854ee5dc9d3dcfde456bfe54226', '{"omicron.ask_user(uuid, integer, uuid, uuid, text, integer, jsonb)","omicron.user_action(uuid, uuid)",omicron.closed_user_actions(uuid[]),"omicron.answer_user_action(uuid, uuid, text, text, jsonb)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/vault.sql', '1f624e7bfa7f06f6241e60d7a4a6e6835bf370408797b3a38f74c0b3717453d8 t', '{}');
 insert into omicron.migrations (name, digest, declares) values ('functions/webhooks.sql', '5effad47a31704c8ed94a0cf2a27ebc956d024cf91c3645b489239e46b8cf377', '{omicron.webhook_view(omicron.webhooks),omicron.list_webhooks(uuid),"omicron.add_webhook(uuid, text, text, text[], text, text, integer)","omicron.pause_webhook(uuid, boolean)","omicron.rotate_webhook_secret(uuid, text, double precision)",omicron.webhook_secrets(omicron.webhooks),omicron.webhook_target(uuid),omicron.free_webhooks(),"omicron.hold_webhook(uuid, uuid, boolean, double precision)","omicron.release_webhook(uuid, uuid)","omicron.holds_webhook(uuid, uuid)",omicron.waiting_sessions(uuid),"omicron.advance_webhook(uuid, uuid, bigint, bigint, boolean, jsonb, double precision)","omicron.webhook_event(omicron.session_events, omicron.browser_sessions, omicron.webhooks, double precision)","omicron.due_waits(uuid, integer, integer, double precision)","omicron.settle_wait(uuid, uuid, uuid, bigint, bigint, boolean, boolean, text, double precision, jsonb)","omicron.list_webhook_failures(uuid, bigint, integer)","omicron.replay_webhook(uuid, bigint[])","omicron.replayed_events(uuid, integer)","omicron.settle_replay(uuid, uuid, bigint[], jsonb)"}');
-insert into omicron.migrations (name, digest, declares) values ('functions/work.sql', '67c60c63ea22d026eb6beb4f112cb19f1d63c94e79ec435133e145b7d4e3acab', '{"omicron.take_work(text, text, integer, integer)",omicron.launch_over(uuid),"omicron.runner_up(uuid, uuid, text)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/work.sql', 'c623917be5196e3bc2eb947d27eabe83a9a82fcd2b5a9cefbfe1386e5ab0d626', '{"omicron.take_work(text, text, integer, integer)","omicron.keep_work(uuid[], integer)",omicron.launch_over(uuid),"omicron.runner_up(uuid, uuid, text)"}');
