@@ -21,6 +21,7 @@ import { WaitingLine } from './lease/line.ts';
 import { Room } from './lease/make-room.ts';
 import { mcpAccess } from './lease/mcp-access.ts';
 import { pendingUserActions } from './lease/pending-user-actions.ts';
+import { SharedWait } from './lease/shared-wait.ts';
 import { uploadSites } from './lease/upload-sites.ts';
 import { ChangedRunners } from './loops/changed-runners.ts';
 import { loopsOf, wakes } from './loops.ts';
@@ -241,6 +242,7 @@ async function coreOf(parts: ControllerParts, controllerUrl: Promise<string>) {
     metrics: prometheusMetrics(directory),
     link,
     redemptions: new AwaitedRedemptions(),
+    created: new SharedWait(runnerIds => directory.createdRunners(runnerIds), clock),
     runnerFiles: httpRunnerFiles,
     provider,
     changedRunners,

@@ -12,6 +12,7 @@ import {
   tooManyProfiles,
 } from '../profiles/profile-keeper.ts';
 import { saveRefusedError as saveRefused } from '../profiles/save-refused.ts';
+import type { Directory } from '../store/directory.ts';
 import type { Acquired, Acquisition } from '../store/leases.ts';
 import type { Policies } from '../store/policies.ts';
 import type { SessionRow } from '../store/rows.ts';
@@ -23,6 +24,7 @@ import { type StartParts, start } from './start.ts';
 import { settledBefore, Waiting } from './waiting.ts';
 
 export interface GetOrCreateParts extends StartParts {
+  directory: Directory;
   secrets: SecretStore;
   policies: Policies;
   mcpAccess: McpAccess;

@@ -1,25 +1,24 @@
 import type { Logger } from 'pino';
 import { OmicronError, type ProblemCode } from '../../contract/problem.ts';
 import { userIdHash } from '../../contract/tokens.ts';
-import { waitBackoff } from '../../time/backoff.ts';
 import { type Clock, timeoutSignal } from '../../time/clock.ts';
 import type { RunnerLink } from '../ports/runner-link.ts';
 import type { RunnerProvider } from '../ports/runners.ts';
-import type { Directory } from '../store/directory.ts';
 import type { Fleet } from '../store/fleet.ts';
 import type { Claim, Leases, StartedLease } from '../store/leases.ts';
 import type { RunnerRow, SessionRow } from '../store/rows.ts';
 import { assignmentToken, type Keys } from './assignment-tokens.ts';
 import type { AwaitedRedemptions } from './awaited-redemptions.ts';
-import { POLL } from './waiting.ts';
+import type { SharedWait } from './shared-wait.ts';
 
 export interface StartParts {
   leases: Leases;
-  directory: Directory;
   fleet: Fleet;
   provider: RunnerProvider;
   link: RunnerLink;
   redemptions: AwaitedRedemptions;
+  /** Runners that starts of this process wait for, by id, once they are not being created any more; null: without a row. */
+  created: SharedWait<RunnerRow | null>;
   keys: Keys;
   /** Part of the recordings' prefix, e.g. `prod`. */
   env: string;
@@ -194,19 +193,15 @@ function keepClaim({ leases, beatMs, clock, log }: StartParts, claim: Claim, ove
 
 /** The claimed runner once it is up and marked as assigned. Null: the claim is over, or the runner died. */
 async function assignableRunner(
-  { leases, directory, kickLaunch, clock }: StartParts,
+  { leases, created, kickLaunch }: StartParts,
   claim: Claim,
   claimed: RunnerRow,
   signal: AbortSignal,
 ): Promise<RunnerRow | null> {
   if (claimed.state === 'claimed' && claimed.assigned_at) return claimed;
   kickLaunch();
-  for (let attempt = 0; ; attempt++) {
-    const runner = await directory.runner(claimed.id);
-    if (runner?.state === 'claimed') return leases.beginAssignment(claim);
-    if (runner?.state !== 'creating') return null; // it died, and its session has the reason
-    await waitBackoff(attempt, POLL, signal, clock);
-  }
+  const runner = await created.wait(claimed.id, signal);
+  return runner?.state === 'claimed' ? leases.beginAssignment(claim) : null; // it died, and its session has the reason
 }
 
 /** Sends the assignment, and again to a runner that is still waiting for its predecessor to drain. */

@@ -1,9 +1,6 @@
-import { type Backoff, waitBackoff } from '../../time/backoff.ts';
 import type { Clock } from '../../time/clock.ts';
-import type { Directory } from '../store/directory.ts';
-
-/** Between two reads of a row that another process changes: a start from a warm runner takes some 50 ms. */
-export const POLL: Backoff = { firstMs: 25, maxMs: 250, factor: 1.5, jitter: 0.4 };
+import type { Directory, Start } from '../store/directory.ts';
+import { SharedWait } from './shared-wait.ts';
 
 /** The promise's value, or undefined when `deadlineMs` (by the clock) came first; the promise goes on. */
 export async function settledBefore<T>(deadlineMs: number, promise: Promise<T>, clock: Clock): Promise<T | undefined> {
@@ -17,16 +14,19 @@ export async function settledBefore<T>(deadlineMs: number, promise: Promise<T>, 
 }
 
 /**
- * Waits for starts that another caller leads. However many callers wait for one start, one loop reads the database; a
+ * Waits for starts that another caller leads. However many callers wait for however many starts, one loop reads the database; a
  * start led in this process ends the wait at once.
  */
 export class Waiting {
-  readonly #directory: Directory;
+  readonly #looks: SharedWait<Start>;
   readonly #clock: Clock;
   readonly #waits = new Map<string, { settled: Promise<void>; wake: () => void }>();
 
   constructor(directory: Directory, clock: Clock) {
-    this.#directory = directory;
+    this.#looks = new SharedWait(async keys => {
+      const settled = await directory.settledStarts(keys.map(startOf));
+      return new Map(settled.map(start => [keyOf(start), start]));
+    }, clock);
     this.#clock = clock;
   }
 
@@ -35,30 +35,36 @@ export class Waiting {
    * `deadlineMs` (by the clock) came first.
    */
   async settled(sessionId: string, epoch: number, deadlineMs: number): Promise<boolean> {
-    const key = `${sessionId}/${epoch}`;
-    const wait = this.#waits.get(key) ?? this.#begin(key, sessionId, epoch);
+    const key = keyOf({ sessionId, epoch });
+    const wait = this.#waits.get(key) ?? this.#begin(key);
     const settled = wait.settled.then(() => true);
     return (await settledBefore(deadlineMs, settled, this.#clock)) ?? false;
   }
 
   /** A start of this process has ended. */
   wake(sessionId: string, epoch: number): void {
-    this.#waits.get(`${sessionId}/${epoch}`)?.wake();
+    this.#waits.get(keyOf({ sessionId, epoch }))?.wake();
   }
 
-  #begin(key: string, sessionId: string, epoch: number) {
+  #begin(key: string) {
     const woken = new AbortController();
-    const settled = this.#poll(sessionId, epoch, woken.signal).finally(() => this.#waits.delete(key));
+    const settled = this.#untilSettled(key, woken.signal).finally(() => this.#waits.delete(key));
     settled.catch(() => {}); // each waiter sees the error; there may be no waiter left
     const wait = { settled, wake: () => woken.abort() };
     this.#waits.set(key, wait);
     return wait;
   }
 
-  async #poll(sessionId: string, epoch: number, woken: AbortSignal): Promise<void> {
-    for (let attempt = 0; !woken.aborted; attempt++) {
-      if (await this.#directory.isSettled(sessionId, epoch)) return;
-      await waitBackoff(attempt, POLL, woken, this.#clock).catch(() => {}); // woken: it has settled
-    }
+  async #untilSettled(key: string, woken: AbortSignal): Promise<void> {
+    await this.#looks.wait(key, woken).catch(error => {
+      if (!woken.aborted) throw error; // woken: it has settled
+    });
   }
+}
+
+const keyOf = ({ sessionId, epoch }: Start): string => `${sessionId}/${epoch}`;
+
+function startOf(key: string): Start {
+  const [sessionId = '', epoch] = key.split('/');
+  return { sessionId, epoch: Number(epoch) };
 }

@@ -14,12 +14,20 @@ import { type RunnerRow, runnerRow, type SessionRow, sessionRow } from './rows.t
 import { listSessions, type SessionRowPage } from './session-list.ts';
 import { readStats, type Stats } from './stats.ts';
 
+/** The start of one epoch of a session. */
+export interface Start {
+  readonly sessionId: string;
+  readonly epoch: number;
+}
+
 /** Reads, and the step that takes a session off the list. `userId`: sessions of others are not found. */
 export interface Directory {
   session(sessionId: string, userId: string | null): Promise<SessionRow | null>;
-  /** False while a live claim works on the start of this epoch. */
-  isSettled(sessionId: string, epoch: number): Promise<boolean>;
+  /** Of these starts those on which no live claim works. */
+  settledStarts(starts: readonly Start[]): Promise<Start[]>;
   runner(runnerId: string): Promise<RunnerRow | null>;
+  /** Of these runners those that are not being created, by id; null: it has no row. */
+  createdRunners(runnerIds: readonly string[]): Promise<Map<string, RunnerRow | null>>;
   /** Newest first. Throws `invalid_request` for a cursor that this did not issue. */
   list(query: ListQuery): Promise<SessionRowPage>;
   events(sessionId: string, query: EventQuery): Promise<EventPage>;
@@ -49,15 +57,22 @@ export function sqlDirectory(database: Database): Directory {
         `select to_jsonb(s) as row from omicron.browser_sessions s where id = $1 and user_id = coalesce($2, user_id)`,
         [sessionId, userId],
       ),
-    async isSettled(sessionId, epoch) {
-      const waiting = await database.query(
-        `select 1 from omicron.browser_sessions
-          where id = $1 and epoch = $2 and status = 'starting' and claim_until > clock_timestamp()`,
-        [sessionId, epoch],
-      );
-      return waiting.length === 0;
-    },
+    settledStarts: starts =>
+      database.query<Start>(
+        `select start.id as "sessionId", start.epoch from unnest($1::uuid[], $2::integer[]) as start (id, epoch)
+          where not exists (select from omicron.browser_sessions s where s.id = start.id and s.epoch = start.epoch
+                               and s.status = 'starting' and s.claim_until > clock_timestamp())`,
+        [starts.map(({ sessionId }) => sessionId), starts.map(({ epoch }) => epoch)],
+      ),
     runner: runnerId => one(runnerRow, `select to_jsonb(r) as row from omicron.runners r where id = $1`, [runnerId]),
+    async createdRunners(runnerIds) {
+      const rows = await database.query<{ id: string; row: unknown }>(
+        `select awaited.id, to_jsonb(r) as row from unnest($1::uuid[]) as awaited (id)
+           left join omicron.runners r on r.id = awaited.id where r.state is distinct from 'creating'`,
+        [runnerIds],
+      );
+      return new Map(rows.map(({ id, row }) => [id, runnerRow.nullable().parse(row)]));
+    },
     list: query => listSessions(database, query),
     async events(sessionId, { limit, cursor, code }) {
       if (cursor !== undefined && !/^\d{1,18}$/.test(cursor))
