@@ -6,6 +6,8 @@ import { siteKey } from './secrets.ts';
 
 /** An agent's request to its person: a code, a CAPTCHA, a consent. */
 export const USER_ACTION_SECONDS = { default: 120, max: 900 } as const;
+/** One call waits for the answer for this long at most; then it is repeated. */
+export const USER_ACTION_WAIT_MS_MAX = 50_000;
 
 /** A credential of which nothing says where it may be used, and the page on which it would be filled. */
 export const askedCredential = z
@@ -138,6 +140,10 @@ export const userActionRequest = z
       .optional()
       .describe('Credential that the person is asked about, in words of the controller; left out: an agent asks.'),
     timeout_seconds: z.int().min(1).max(USER_ACTION_SECONDS.max).describe('Seconds in which the person may answer.'),
-    wait_ms: z.int().min(0).max(20_000).describe('Milliseconds that this call may wait for the answer.'),
+    wait_ms: z
+      .int()
+      .min(0)
+      .max(USER_ACTION_WAIT_MS_MAX)
+      .describe('Milliseconds that this call may wait for the answer.'),
   })
   .meta({ id: 'UserActionRequest' });

@@ -247,7 +247,7 @@ async function coreOf(parts: ControllerParts, controllerUrl: Promise<string>) {
     provider,
     changedRunners,
     stopped,
-    changes: new ChangeSignal(clock, sqlSettled(database)),
+    changes: new ChangeSignal(clock, sqlSettled(database), stopped.signal),
     wake,
     clock,
     log,

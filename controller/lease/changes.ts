@@ -19,13 +19,16 @@ interface Waiter {
 export class ChangeSignal {
   readonly #clock: Clock;
   readonly #findSettled: FindSettled;
+  readonly #stopped: AbortSignal;
   readonly #changed = new Wake();
   readonly #waiters = new Set<Waiter>();
   #running = false;
 
-  constructor(clock: Clock, findSettled: FindSettled) {
+  /** `stopped`: this process is about to end. Who waits for a user action is answered then, and asks another replica. */
+  constructor(clock: Clock, findSettled: FindSettled, stopped: AbortSignal = neverAborts()) {
     this.#clock = clock;
     this.#findSettled = findSettled;
+    this.#stopped = stopped;
   }
 
   /** This session changed here; without one, some session did. */
@@ -46,6 +49,7 @@ export class ChangeSignal {
     seen?: T,
   ): Promise<T> {
     const untilMs = this.#clock.nowMs() + waitMs;
+    const stopped = 'actionId' in awaited ? this.#stopped : undefined;
     const waiter: Waiter = { awaited, wake: new Wake() };
     this.#waiters.add(waiter);
     try {
@@ -53,11 +57,11 @@ export class ChangeSignal {
         const { kicks } = waiter.wake;
         const found = known ?? (await look());
         const leftMs = untilMs - this.#clock.nowMs();
-        if (settled(found) || leftMs <= 0) return found;
+        if (settled(found) || leftMs <= 0 || stopped?.aborted) return found;
         if (!this.#running) void this.#run();
-        await waiter.wake.wait(kicks, leftMs, this.#clock);
+        await waiter.wake.wait(kicks, leftMs, this.#clock, stopped);
         if (waiter.error) throw waiter.error;
-        if (waiter.wake.kicks === kicks) return found; // the time is over, and nothing changed
+        if (waiter.wake.kicks === kicks) return found; // the time is over, or it stops, and nothing changed
       }
     } finally {
       this.#waiters.delete(waiter);

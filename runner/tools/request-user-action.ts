@@ -1,18 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import * as z from 'zod';
-import { USER_ACTION_SECONDS } from '../../contract/user-action.ts';
+import { USER_ACTION_SECONDS, USER_ACTION_WAIT_MS_MAX } from '../../contract/user-action.ts';
 import { RETRY, waitBackoff } from '../../time/backoff.ts';
 import { worthRetrying } from '../reporting/controller-client.ts';
 import { failureResult } from '../results/result.ts';
 import { besideForm } from './custom-form.ts';
 import { defineTool } from './define-tool.ts';
 
-/** One call waits this long at the controller; then it is repeated. */
-const WAIT_MS = 20_000;
 const POLL_MS_MIN = 250;
-/** Clients of TypeScript give a call 60 seconds unless set: a person who takes longer is waited for by the next call. */
-const ANSWER_MS = 50_000;
+/**
+ * Clients of TypeScript give a call 60 seconds unless set: a person who takes longer is waited for by the next call. The controller waits as
+ * long: a question that is asked again costs more than one that waits.
+ */
+const ANSWER_MS = USER_ACTION_WAIT_MS_MAX;
 /** The controller's clock decides; this is for a controller that does not answer. */
 const MARGIN_SECONDS = 15;
 
@@ -59,7 +60,7 @@ export const requestUserAction = defineTool({
       for (let failures = 0; !signal.aborted && clock.nowMs() < deadlineMs; ) {
         try {
           const leftMs = Math.max(0, startMs + ANSWER_MS - clock.nowMs());
-          const wait_ms = asksClient ? 0 : Math.round(Math.min(WAIT_MS, leftMs));
+          const wait_ms = asksClient ? 0 : Math.round(leftMs);
           const action = await lease.askUser({ id, reason, timeout_seconds: timeout, wait_ms }, signal);
           failures = 0;
           if (action.status !== 'pending') {

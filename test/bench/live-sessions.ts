@@ -9,6 +9,7 @@ import { EGRESS_ROUTES, WATCH_LEASES_MAX } from '../../contract/egress.ts';
 import { AUDIENCES } from '../../contract/names.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import { serviceKey, signServiceToken } from '../../contract/tokens.ts';
+import { USER_ACTION_WAIT_MS_MAX } from '../../contract/user-action.ts';
 import type { Database } from '../../controller/ports/database.ts';
 import { sqlDirectory } from '../../controller/store/directory.ts';
 import { protocol } from '../controller/protocol.ts';
@@ -27,7 +28,7 @@ const PROXIES = 2;
 const WATCH_MS = 4_000;
 const ENDS_A_SECOND = 8;
 const AGENTS = 500;
-const AGENT_WAIT_MS = 20_000;
+const AGENT_WAIT_MS = USER_ACTION_WAIT_MS_MAX; // as runners do
 const HIBERNATED = 400;
 const STARTS = 1_000;
 const START_MS = 5_000;

@@ -130,3 +130,28 @@ it('fails all who wait when the database cannot be read', async () => {
   clock.advance(POLL_MS);
   expect((await all).map(each => each.status)).toEqual(['rejected', 'rejected']);
 });
+
+it('answers those who wait for a person when the process is about to end, and goes on waiting for the end of a session', async () => {
+  const clock = steppedClock();
+  const stopping = new AbortController();
+  const changes = new ChangeSignal(clock, async () => [], stopping.signal);
+  let isOver = false;
+  const person = changes.until(
+    { sessionId: 'a', actionId: 'question' },
+    async () => 'pending',
+    answer => answer !== 'pending',
+    50_000,
+  );
+  const end = changes.until(
+    { sessionId: 'b', epoch: 1 },
+    async () => isOver,
+    over => over,
+    50_000,
+  );
+  await eventually('all sleep', () => clock.idleMs().length === 3);
+  stopping.abort();
+  expect(await person).toBe('pending');
+  isOver = true;
+  changes.kick('b');
+  expect(await end).toBe(true);
+});
