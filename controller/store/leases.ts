@@ -7,6 +7,7 @@ import { type PolicyPreset, withPresets } from '../../contract/policy/presets.ts
 import type { EndReason, GetOrCreateRequest } from '../../contract/session.ts';
 import type { Database } from '../ports/database.ts';
 import { callFunction, callRows } from './call.ts';
+import { type Claim, claimBeats } from './claim-beats.ts';
 import { type RunnerRow, runnerRow, type SessionRow, sessionRow } from './rows.ts';
 
 /** One get-or-create, as the database needs it. */
@@ -95,13 +96,6 @@ export type Released = { outcome: 'released' | 'superseded' | 'ended'; session: 
 export type Ended =
   | { outcome: 'ended' | 'already_ended' | 'superseded'; session: SessionRow }
   | { outcome: 'not_found' };
-
-/** A claim: one caller's hold on the start of one epoch. */
-export interface Claim {
-  sessionId: string;
-  epoch: number;
-  claimId: string;
-}
 
 /** Facts about a lease that are known at its start. */
 export interface StartedLease {
@@ -267,11 +261,7 @@ export function sqlLeases(database: Database, rules: LeaseRules, renewals = data
     },
     leaveLine: async (place, returns) =>
       left.parse(await callFunction(database, 'leave_line', { p_place: place, p_returns: returns })),
-    async beat(claim) {
-      const { claimSeconds, startSeconds } = rules;
-      const seconds = { p_claim_seconds: claimSeconds, p_start_seconds: startSeconds };
-      return z.boolean().parse(await callFunction(renewals, 'beat_claim', { ...claimArguments(claim), ...seconds }));
-    },
+    beat: claimBeats(renewals, rules),
     beginAssignment: async claim =>
       runnerRow.nullable().parse(await callFunction(database, 'begin_assignment', claimArguments(claim))),
     async makeReady(claim, { mcpUrl, workload, prefix }) {

@@ -23,6 +23,30 @@ begin
   return found;
 end $$;
 
+-- The same for many claims in one statement. A row that another one holds is passed over, and its claim is not among the answers.
+create or replace function omicron.beat_claims(p_sessions uuid[], p_epochs integer[], p_claims uuid[], p_claim_seconds integer,
+    p_start_seconds integer) returns table (claim uuid, kept boolean)
+language sql as $$
+  with given as (select * from unnest(p_sessions, p_epochs, p_claims) as g (session, epoch, claim)),
+  held as (
+    select s.id, g.claim from given g
+      join omicron.browser_sessions s on s.id = g.session and s.epoch = g.epoch and s.claim_id = g.claim
+     where s.status = 'starting' and s.expires_at > clock_timestamp() and omicron.may_start(s, p_start_seconds)
+       for update of s skip locked),
+  beaten as (
+    update omicron.browser_sessions s
+       set claim_until = clock_timestamp() + make_interval(secs => p_claim_seconds),
+           expires_at = least(greatest(s.expires_at, clock_timestamp() + make_interval(secs => p_claim_seconds)), s.ends_at)
+      from held where s.id = held.id returning held.claim)
+  select beaten.claim, true from beaten
+  union all
+  select g.claim, false from given g
+   where not exists (
+     select from omicron.browser_sessions s
+      where s.id = g.session and s.epoch = g.epoch and s.claim_id = g.claim and s.status = 'starting'
+        and s.expires_at > clock_timestamp() and omicron.may_start(s, p_start_seconds))
+$$;
+
 -- Called before an assignment is sent to a runner that came up after the claim; repeating it answers the same. Null:
 -- it must not be sent.
 create or replace function omicron.begin_assignment(p_session uuid, p_epoch integer, p_claim uuid) returns jsonb
