@@ -4,11 +4,14 @@
  * The manifests, rights and admission policies are those that ship; two controllers and two egress proxies are processes of this
  * machine; nodes are KWOK's (Go builds it once), runners answer by protocol and have no browser. Then everything happens that
  * happens to a deployment. Prints a report as JSON and, last, `N sessions, N lost without a reason`; fails if any was.
+ * `-- --burst N` has N callers come at once to an empty fleet instead, whose pods take 5 s to start and one runner of a hundred fails: how
+ * many got a browser, and how fast, beside the same pods created by hand. 1,000 are `burst_1000` of section `scale` of `.omicron/bench.json`.
  */
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { KubeConfig } from '@kubernetes/client-node';
@@ -16,11 +19,12 @@ import pg from 'pg';
 import { clusterEnvironment } from '../../cluster/kubectl.ts';
 import { ENV, NAMESPACES, SERVICES } from '../../contract/names.ts';
 import { controllerKeys, serviceKey, signingKey } from '../../contract/tokens.ts';
-import { machine, percentiles } from '../bench/figures.ts';
+import { machine, percentiles, readSection, writeSections } from '../bench/figures.ts';
 import { pidsOf, procFile } from '../cluster/node.ts';
 import { asController } from '../cluster/runners-namespace-copy.ts';
 import { eventually } from '../eventually.ts';
 import { startPostgresServer } from '../postgres-server.ts';
+import { AT_ONCE, burst, createByHand, ONE_FAILS_OF, START_MS } from './burst.ts';
 import { type Callers, callers, type Loss } from './callers.ts';
 import { RUNNERS_A_NODE, startNodes } from './nodes.ts';
 import {
@@ -41,15 +45,18 @@ const { values } = parseArgs({
     sessions: { type: 'string', default: '500' },
     rate: { type: 'string', default: '10' },
     steady: { type: 'string', default: '60' },
+    burst: { type: 'string' },
   },
 });
-const SESSIONS = Number(values.sessions);
+const BURST = values.burst === undefined ? undefined : Number(values.burst);
+const SESSIONS = BURST ?? Number(values.sessions);
 const STEADY_MS = Number(values.steady) * 1_000;
 /** Every caller has leased again after this. */
 const ROUND_MS = 30_000;
 const LOST_SHARE = 0.05;
 /** Kubernetes notices a node that is gone, and removes its pods, within this. */
 const LOSS_MS = 150_000;
+const CONTROLLERS = 2;
 const SITE = '127.0.0.77';
 
 const folder = join(import.meta.dirname, '../../.omicron/simulate');
@@ -64,7 +71,12 @@ await removeRunners();
 cleanUp.defer(removeRunners);
 // one more node than it takes, so that sessions of lost ones find places
 const nodes = cleanUp.use(
-  await startNodes(Math.ceil((capacity * 1.2) / RUNNERS_A_NODE) + 1, folder, NAMESPACES.runners),
+  await startNodes(
+    Math.ceil((capacity * 1.2) / RUNNERS_A_NODE) + 1,
+    folder,
+    NAMESPACES.runners,
+    BURST === undefined ? 0 : START_MS,
+  ),
 );
 progress(`${nodes.names.length} nodes`);
 
@@ -72,6 +84,9 @@ const config = new KubeConfig();
 config.loadFromFile(clusterEnvironment().KUBECONFIG ?? '');
 const kubeconfig = join(folder, 'controller.kubeconfig');
 writeFileSync(kubeconfig, (await asController()).exportConfig(), { mode: 0o600 });
+
+const byHand = BURST === undefined ? undefined : await createByHand(config, await asController(), BURST);
+if (byHand !== undefined) progress(`${BURST} pods by hand: ${byHand} a second`);
 
 const postgres = await startPostgresServer({ server: ['-c', 'max_connections=200'] });
 cleanUp.defer(() => postgres.stop());
@@ -94,8 +109,13 @@ const settings = {
   [ENV.derivationKey]: randomBytes(32).toString('base64'),
   OMICRON_SECRET_STORE: 'file',
   OMICRON_SECRET_FILE_KEY: randomBytes(32).toString('base64'),
-  OMICRON_POOL_IDLE: '20',
-  OMICRON_POOL_BURST: '50',
+  ...(BURST === undefined
+    ? { OMICRON_POOL_IDLE: '20', OMICRON_POOL_BURST: '50' }
+    : {
+        OMICRON_POOL_IDLE: '0',
+        OMICRON_LAUNCHES_MAX: String(AT_ONCE / CONTROLLERS),
+        OMICRON_START_ATTEMPTS: '1',
+      }),
 };
 let replica = 0;
 const newController = () => {
@@ -125,6 +145,7 @@ const runners = await startRunners({
   controllerUrl,
   egressPorts: egress.map(({ port }) => port),
   site: `${SITE}:443`,
+  ...(BURST === undefined ? {} : { oneFailsOf: ONE_FAILS_OF }),
 });
 cleanUp.defer(() => runners.stop());
 
@@ -167,18 +188,25 @@ const called: Callers = callers(controllerUrl, serviceKey(serviceSecret));
 cleanUp.defer(() => called.stop());
 const rounded = (value: number) => Math.round(value * 100) / 100;
 
+/** Of this process: callers and runners that answer late here are not the product's. */
+const loopDelay = monitorEventLoopDelay({ resolution: 20 });
+loopDelay.enable();
+
 /** Does something, and writes down what it cost. */
 async function phase(name: string, work: () => Promise<void>): Promise<void> {
   progress(`${name} ...`);
   called.phase = name;
   const before = { usage: await usage(), calls: await apiCalls(), losses: called.losses.length, ms: performance.now() };
+  loopDelay.reset();
   await work();
+  const own_loop_delay_ms = { p99: rounded(loopDelay.percentile(99) / 1e6), max: rounded(loopDelay.max / 1e6) };
   const [after, calls] = [await usage(), await apiCalls()];
   const seconds = (performance.now() - before.ms) / 1_000;
   phases[name] = {
     seconds: rounded(seconds),
     live: called.live.size,
     lost: called.losses.length - before.losses,
+    own_loop_delay_ms,
     cores: Object.fromEntries(
       Object.entries(after).map(([part, { cpu }]) => [
         part,
@@ -202,6 +230,18 @@ async function take(names: readonly string[], fault: string): Promise<string[]> 
   const found = [...(await nodesOfRunners())].filter(([, node]) => names.includes(node)).map(([id]) => id);
   for (const id of found) taken.set(id, fault);
   return found;
+}
+
+if (BURST !== undefined) {
+  let started = {};
+  await phase('burst', async () => {
+    started = { ...(await burst(controllerUrl, serviceKey(serviceSecret), BURST)), pods_by_hand_a_second: byHand };
+  });
+  process.stdout.write(`${JSON.stringify({ machine: machine(), burst: started, phases }, null, 2)}\n`);
+  if (BURST === 1_000)
+    writeSections({ scale: { ...readSection('scale'), burst_1000: { ...started, machine: machine() } } });
+  await cleanUp.disposeAsync();
+  process.exit(0);
 }
 
 const few = Math.max(1, Math.round(nodes.names.length * LOST_SHARE));

@@ -7,7 +7,8 @@ import { BROWSER_NODES } from '../../contract/names.ts';
 // Nodes without machines: KWOK plays their kubelets. Addresses of their pods are this machine's own.
 
 const KWOK = 'sigs.k8s.io/kwok/cmd/kwok@v0.8.0';
-const STAGES = ['node/fast/node-initialize', 'pod/fast/pod-ready', 'pod/fast/pod-complete', 'pod/fast/pod-delete'];
+const READY = 'pod/fast/pod-ready';
+const STAGES = ['node/fast/node-initialize', READY, 'pod/fast/pod-complete', 'pod/fast/pod-delete'];
 const LEASE = 'node/heartbeat-with-lease/node-heartbeat-with-lease';
 const POD_CIDR = '10.250.0.0/16';
 const SIMULATED = 'omicron.dev/simulated';
@@ -24,7 +25,8 @@ function kwokProgram(folder: string): string {
   return built;
 }
 
-function configuration(): string {
+/** `startMs`: from a pod's node to its readiness. */
+function configuration(startMs: number): string {
   const stages = join(go(['env', 'GOMODCACHE']), 'sigs.k8s.io/kwok@v0.8.0/kustomize/stage');
   const options = {
     apiVersion: 'config.kwok.x-k8s.io/v1alpha1',
@@ -34,7 +36,12 @@ function configuration(): string {
   };
   return [
     JSON.stringify(options),
-    ...[...STAGES, LEASE].map(name => readFileSync(join(stages, `${name}.yaml`), 'utf8')),
+    ...[...STAGES, LEASE].map(name => {
+      const stage = readFileSync(join(stages, `${name}.yaml`), 'utf8');
+      return name === READY
+        ? stage.replace('\nspec:\n', `\nspec:\n  delay:\n    durationMilliseconds: ${startMs}\n`)
+        : stage;
+    }),
   ].join('\n---\n');
 }
 
@@ -70,12 +77,12 @@ export interface Nodes extends AsyncDisposable {
 const fieldsOf = (name: string) => ['--field-selector', `spec.nodeName=${name}`];
 
 /** Adds `count` nodes for runners to the cluster; until the end, no runner starts on the others. */
-export async function startNodes(count: number, folder: string, namespace: string): Promise<Nodes> {
+export async function startNodes(count: number, folder: string, namespace: string, podStartMs = 0): Promise<Nodes> {
   const removeAll = () =>
     kubectl(['delete', 'nodes', '-l', SIMULATED, '--ignore-not-found', '--wait=false']).then(() => undefined);
   await removeAll(); // left by an interrupted run
   const file = join(folder, 'kwok.yaml');
-  writeFileSync(file, configuration());
+  writeFileSync(file, configuration(podStartMs));
   const kubeconfig = clusterEnvironment().KUBECONFIG ?? '';
   const kwok = spawn(
     kwokProgram(folder),

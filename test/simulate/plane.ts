@@ -4,8 +4,9 @@ import type { Environment } from '../../manifests/environment-type.ts';
 import { ENVIRONMENTS } from '../../manifests/environments.ts';
 import { FOLDERS, type KubernetesObject, renderObjects } from '../../manifests/render.ts';
 
-// The shipped manifests on a real API server: namespaces, accounts, rights, quotas, admission policies, template. Only Deployments are
-// left out: controllers and egress proxies are processes of this machine, with the settings of their ConfigMaps.
+// The shipped manifests on a real API server: namespaces, accounts, rights, quotas, admission policies, template. Deployments are left
+// out: controllers and egress proxies are processes of this machine, with the settings of their ConfigMaps. Network policies are too: they
+// admit the pods of those Deployments, and an engine on this machine closes the addresses of the simulated pods to its processes.
 
 const wave = ({ metadata }: KubernetesObject) => Number(metadata.annotations?.['argocd.argoproj.io/sync-wave']);
 
@@ -18,12 +19,14 @@ export function simulatedEnvironment(capacity: number): Environment {
 const coreObjects = (env: Environment): KubernetesObject[] =>
   [...renderObjects(env)].filter(([path]) => path.startsWith(`${FOLDERS.core}/`)).map(([, object]) => object);
 
+const LEFT_OUT = ['Deployment', 'PodDisruptionBudget', 'NetworkPolicy'];
+
 /** Applies them. Refuses a cluster where a controller runs: it would remove what it does not know. */
 export async function applyManifests(env: Environment): Promise<void> {
   const running = await tryKubectl(['-n', NAMESPACES.system, 'get', 'deployment', SERVICES.controller, '-o', 'name']);
   if (running.ok) throw new Error('A controller is deployed on this cluster. Use a cluster without one.');
   const objects = coreObjects(env)
-    .filter(({ kind }) => kind !== 'Deployment' && kind !== 'PodDisruptionBudget')
+    .filter(({ kind }) => !LEFT_OUT.includes(kind))
     .toSorted((a, b) => wave(a) - wave(b));
   const isFirst = ({ kind }: KubernetesObject) => kind === 'Namespace' || kind === 'PriorityClass';
   await apply(objects.filter(isFirst));

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { CoreV1Api, type KubeConfig, makeInformer, type V1Pod } from '@kubernetes/client-node';
 import { LABELS, NAMESPACES, PORTS } from '../../contract/names.ts';
+import { OmicronError } from '../../contract/problem.ts';
 import { ACTIVITY_REPORT_SECONDS } from '../../contract/reports.ts';
 import type { ControllerKeys } from '../../contract/tokens.ts';
 import { basic, isAnswer, tunnel } from '../egress/raw-client.ts';
@@ -28,15 +29,18 @@ export interface RunnersOptions {
   egressPorts: readonly number[];
   /** Host and port at the far end of tunnels. */
   site: string;
+  /** One of this many runners says that it cannot start. */
+  oneFailsOf?: number;
 }
 
 export async function startRunners(options: RunnersOptions): Promise<Runners> {
-  const { config, keys, controllerUrl, egressPorts, site } = options;
+  const { config, keys, controllerUrl, egressPorts, site, oneFailsOf = Number.POSITIVE_INFINITY } = options;
   const all = new Map<string, FakeRunner>();
   const tunnels = new Map<string, Socket>();
   const counts = { reports: 0, refusedReports: 0, events: 0, tunnels: 0, refusedTunnels: 0 };
   const core = config.makeApiClient(CoreV1Api);
   const namespace = NAMESPACES.runners;
+  let seenCount = 0;
   const idOf = (pod: V1Pod) => pod.metadata?.labels?.[LABELS.runnerId] ?? '';
 
   const seen = (pod: V1Pod) => {
@@ -54,9 +58,12 @@ export async function startRunners(options: RunnersOptions): Promise<Runners> {
       mcp: undefined,
     });
     all.set(id, runner);
+    seenCount += 1;
+    const fails = seenCount % oneFailsOf === 0;
+    if (fails) runner.failure = new OmicronError('runner_start_failed', 'The disk is full.');
     runner.listen(address, PORTS.runner).then(
       () => {
-        runner.phase = 'warm';
+        runner.phase = fails ? 'failed' : 'warm';
       },
       error => process.stderr.write(`runner ${id} does not listen: ${error}\n`),
     );
