@@ -6,7 +6,7 @@ import { startMetricExport } from '../process/metric-export.ts';
 import { currentSpan, startTracing, TRACING_VARIABLES } from '../process/tracing.ts';
 import { startController } from './compose.ts';
 import type { MakeProvider } from './ports/runners.ts';
-import { KeptConnections } from './runners/kubernetes/kept-connections.ts';
+import { ClusterConnections } from './runners/kubernetes/kept-connections.ts';
 import { kubernetesRunners } from './runners/kubernetes/provider.ts';
 import { parseControllerSettings, type Settings } from './settings.ts';
 import { postgresPools } from './store/postgres.ts';
@@ -18,7 +18,7 @@ const RUNNER_ENV = [...RUNNER_VARIABLES, ENV.chromiumPath, ENV.ffmpegPath];
 const podRunners =
   ({ runnerNamePrefix: namePrefix, podAddress }: Settings): MakeProvider =>
   async context => {
-    const config = new KeptConnections(context.clock);
+    const config = new ClusterConnections(context.clock);
     config.loadFromDefault();
     const runners = kubernetesRunners({
       ...context,

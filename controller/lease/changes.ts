@@ -24,7 +24,7 @@ export class ChangeSignal {
   readonly #waiters = new Set<Waiter>();
   #running = false;
 
-  /** `stopped`: this process is about to end. Who waits for a user action is answered then, and asks another replica. */
+  /** `stopped`: this process is about to end. A runner that waits for a user action is answered then, and asks another replica. */
   constructor(clock: Clock, findSettled: FindSettled, stopped: AbortSignal = neverAborts()) {
     this.#clock = clock;
     this.#findSettled = findSettled;

@@ -27,7 +27,7 @@ export function claimBeats(
   let waiting: Beat[] = [];
   let isRunning = false;
 
-  /** Waits for whoever holds the row. */
+  /** Waits until no other statement works on the session. */
   const beatOne = async ({ claim: { sessionId, epoch, claimId }, resolve, reject }: Beat): Promise<void> => {
     const claim = { p_session: sessionId, p_epoch: epoch, p_claim: claimId };
     await callFunction(database, 'beat_claim', { ...claim, ...seconds }).then(

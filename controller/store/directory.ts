@@ -23,10 +23,10 @@ export interface Start {
 /** Reads, and the step that takes a session off the list. `userId`: sessions of others are not found. */
 export interface Directory {
   session(sessionId: string, userId: string | null): Promise<SessionRow | null>;
-  /** Of these starts those on which no live claim works. */
+  /** The starts among these on which no live claim works. */
   settledStarts(starts: readonly Start[]): Promise<Start[]>;
   runner(runnerId: string): Promise<RunnerRow | null>;
-  /** Of these runners those that are not being created, by id; null: it has no row. */
+  /** The runners among these that are not being created, by id; null: it has no row. */
   createdRunners(runnerIds: readonly string[]): Promise<Map<string, RunnerRow | null>>;
   /** Newest first. Throws `invalid_request` for a cursor that this did not issue. */
   list(query: ListQuery): Promise<SessionRowPage>;

@@ -4,7 +4,7 @@ import { LABELS, NAMESPACES, RUNNER_TEMPLATE, runnerName } from '../../contract/
 import { leaseAnswer } from '../../contract/session.ts';
 import { signServiceToken } from '../../contract/tokens.ts';
 import { apiCalls, apiFault } from '../../controller/runners/kubernetes/api.ts';
-import { KeptConnections } from '../../controller/runners/kubernetes/kept-connections.ts';
+import { ClusterConnections } from '../../controller/runners/kubernetes/kept-connections.ts';
 import { runnerPod } from '../../controller/runners/kubernetes/objects.ts';
 import { realClock } from '../../time/clock.ts';
 import { eventually } from '../eventually.ts';
@@ -26,7 +26,7 @@ const aSecond = (count: number, ms: number) => Math.round((count * 100_000) / ms
  * Answers pods a second.
  */
 export async function createByHand(admin: KubeConfig, controller: KubeConfig, count: number): Promise<number> {
-  const kept = new KeptConnections(realClock); // as the controllers do
+  const kept = new ClusterConnections(realClock); // as the controllers do
   kept.loadFromString(controller.exportConfig());
   const core = admin.makeApiClient(CoreV1Api);
   const own = kept.makeApiClient(CoreV1Api);

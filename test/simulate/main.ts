@@ -188,7 +188,7 @@ const called: Callers = callers(controllerUrl, serviceKey(serviceSecret));
 cleanUp.defer(() => called.stop());
 const rounded = (value: number) => Math.round(value * 100) / 100;
 
-/** Of this process: callers and runners that answer late here are not the product's. */
+/** This process's own: callers and runners that answer late here are not the product. */
 const loopDelay = monitorEventLoopDelay({ resolution: 20 });
 loopDelay.enable();
 

@@ -10,7 +10,7 @@ type Connections = ReturnType<RequestContext['getDispatcher']>;
  * A cluster whose API server is called over connections that are kept. The client (2.0.1) makes an agent for each call, so that each
  * call opens a connection, and most of its CPU at both ends is the TLS handshake.
  */
-export class KeptConnections extends KubeConfig {
+export class ClusterConnections extends KubeConfig {
   readonly #clock: Clock;
   #kept: Connections;
   #renewAtMs = Number.NEGATIVE_INFINITY;

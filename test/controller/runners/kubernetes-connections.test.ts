@@ -1,6 +1,6 @@
 import { CoreV1Api } from '@kubernetes/client-node';
 import { expect, it } from 'vitest';
-import { KeptConnections } from '../../../controller/runners/kubernetes/kept-connections.ts';
+import { ClusterConnections } from '../../../controller/runners/kubernetes/kept-connections.ts';
 import { fakeApiServer } from '../../fakes/api-server.ts';
 import { steppedClock } from '../../fakes/clock.ts';
 
@@ -9,7 +9,7 @@ const namespace = 'runners';
 it('calls the API server over connections that it keeps, and over others once certificates may have been renewed', async () => {
   await using server = await fakeApiServer(namespace);
   const clock = steppedClock();
-  const config = new KeptConnections(clock);
+  const config = new ClusterConnections(clock);
   config.loadFromString(server.config.exportConfig());
   const core = config.makeApiClient(CoreV1Api);
   const call = async (rounds: number, atOnce: number) => {
