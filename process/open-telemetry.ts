@@ -89,6 +89,7 @@ export function openTelemetry(
 
   return {
     open,
+    outside: work => active.exit(work),
     current() {
       const span = active.getStore()?.spanContext();
       return span && idsOf(span);

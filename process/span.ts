@@ -28,6 +28,9 @@ const FORMS = {
   'omicron.session.id': /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/,
   'omicron.session.epoch': /^\d{1,15}$/,
   'omicron.lease.outcome': /^[a-z][a-z_]{0,63}$/,
+  // callers before this one when its wait began, and how the wait ended
+  'omicron.queue.turn': /^\d{1,9}$/,
+  'omicron.queue.outcome': /^(?:place|refused|left)$/,
 } as const;
 
 export type SpanAttributes = { readonly [Name in keyof typeof FORMS]?: string | number };
@@ -82,6 +85,8 @@ export interface Span {
 /** A tracer behind `process/tracing.ts`. */
 export interface Tracer {
   open(name: string, options: SpanOptions): Span;
+  /** Does work below no span. */
+  outside<T>(work: () => T): T;
   /** The running span. */
   current(): SpanIds | undefined;
   /** The running span, as a header for the next program. */

@@ -63,6 +63,9 @@ export async function inSpan<T>(name: string, options: SpanOptions, work: (span:
   }
 }
 
+/** Does work that outlives the request that began it, such as a loop: what it asks of other programs is in no trace. */
+export const outsideSpans = <T>(work: () => T): T => (tracer === undefined ? work() : tracer.outside(work));
+
 /** The span that runs here, for log lines and events. */
 export const currentSpan = (): SpanIds | undefined => tracer?.current();
 

@@ -19,6 +19,7 @@ import type { SessionRow } from '../store/rows.ts';
 import type { SessionHibernation } from './hibernation.ts';
 import type { WaitingLine } from './line.ts';
 import type { McpAccess } from './mcp-access.ts';
+import { type OnWaited, PlaceWait } from './place-wait.ts';
 import { refuseUnheld } from './provider-limits.ts';
 import { type StartParts, start } from './start.ts';
 import { settledBefore, Waiting } from './waiting.ts';
@@ -35,8 +36,7 @@ export interface GetOrCreateParts extends StartParts {
   namespace: string;
   /** Callers that wait where every place is taken. */
   line: WaitingLine;
-  /** A caller waited this long for a place: it got one, was refused, or left. */
-  onWaited: (seconds: number, outcome: 'place' | 'refused' | 'left') => void;
+  onWaited: OnWaited;
   /** Runners that one start tries, each in an epoch of its own. */
   attemptsMax: number;
 }
@@ -163,16 +163,14 @@ export class GetOrCreate {
   async #acquireInLine(request: GetOrCreateRequest, untilMs: number, left: AbortSignal) {
     const { clock, leases, line, onWaited } = this.#parts;
     let deadlineMs = untilMs;
-    let sinceMs: number | undefined;
     let held: string | undefined;
-    const waited = (outcome: 'place' | 'refused' | 'left') => {
-      if (sinceMs !== undefined) onWaited((clock.nowMs() - sinceMs) / 1000, outcome);
-    };
+    using wait = new PlaceWait(clock, onWaited);
     for (;;) {
       const waits = clock.nowMs() < deadlineMs && !left.aborted;
-      const acquired = await this.#acquire(request, { claimId: randomUUID(), abandonClaimId: null, waits });
+      const call = { claimId: randomUUID(), abandonClaimId: null, waits };
+      const acquired = await wait.during(() => this.#acquire(request, call));
       if (acquired.outcome !== 'refused') {
-        waited('place');
+        wait.end('place');
         return acquired;
       }
       const { place } = acquired;
@@ -185,15 +183,15 @@ export class GetOrCreate {
       if (place === undefined || !waits) {
         // called, and refused for another reason: those behind it would wait for its place until that lapses
         if (held !== undefined && place === undefined) await leases.leaveLine(held, false);
-        waited(left.aborted ? 'left' : 'refused');
+        wait.end(left.aborted ? 'left' : 'refused');
         throw acquireRefused(acquired);
       }
       held = place;
-      sinceMs ??= clock.nowMs();
-      await line.turn(place, deadlineMs, left);
+      wait.begin(acquired.turn);
+      await wait.during(() => line.turn(place, deadlineMs, left));
       if (!left.aborted && clock.nowMs() < deadlineMs) continue;
       const kept = await leases.leaveLine(place, !left.aborted);
-      waited(left.aborted ? 'left' : 'refused');
+      wait.end(left.aborted ? 'left' : 'refused');
       throw acquireRefused({ ...acquired, ...kept });
     }
   }

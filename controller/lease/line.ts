@@ -1,3 +1,4 @@
+import { outsideSpans } from '../../process/tracing.ts';
 import { type Clock, neverAborts } from '../../time/clock.ts';
 import type { RunnerProvider } from '../ports/runners.ts';
 import type { Leases } from '../store/leases.ts';
@@ -45,7 +46,7 @@ export class WaitingLine {
     const callers = this.#held.get(place) ?? new Set();
     callers.add(call);
     this.#held.set(place, callers);
-    if (!this.#running) void this.#run();
+    if (!this.#running) void outsideSpans(() => this.#run());
     const leftMs = Math.max(0, deadlineMs - clock.nowMs());
     await clock.sleep(leftMs, AbortSignal.any([called.signal, signal]), true).catch(() => {});
     callers.delete(call);

@@ -13,6 +13,10 @@ export interface ReceivedSpan {
   readonly attributes: Readonly<Record<string, unknown>>;
   /** 2: the span failed. */
   readonly status: number | undefined;
+  /** Spans of other traces, e.g. of a lease. */
+  readonly links: readonly { readonly traceId: string; readonly spanId: string }[];
+  /** All of the span as it came, as JSON. */
+  readonly whole: string;
 }
 
 interface Attribute {
@@ -62,7 +66,9 @@ export async function fakeCollector() {
               parentSpanId: String(span.parentSpanId ?? '') || undefined, // a root's may be empty
               kind: Number(span.kind),
               attributes: valuesOf(span.attributes as Attribute[]),
-              status: (span.status as { code?: number }).code,
+              status: (span.status as { code?: number } | undefined)?.code,
+              links: (span.links ?? []) as ReceivedSpan['links'],
+              whole: JSON.stringify(span),
             })),
           ),
         ),

@@ -54,6 +54,32 @@ it('one trace leads from the header of get-or-create through the claim and the r
   expect(collector.received()).not.toContain('secret-');
 });
 
+it('a caller that waits for a place has a span of the wait, with its turn, around what it asks meanwhile', async () => {
+  await using collector = await fakeCollector();
+  await traced(collector.url);
+  {
+    await using stack = await startStack({ OMICRON_POOL_IDLE: 0, OMICRON_CAPACITY: 1 });
+    const first = await stack.lease({ user_id: 'first' });
+    const body = { user_id: 'second', conversation_id: 'chat', wait_seconds: 30 };
+    const waiting = stack.call('POST', ROUTE, { body, headers: { traceparent: `00-${TRACE}-${PARENT}-01` } });
+    await eventually('looks at the line', () => stack.queried('line_turns') > 3);
+    await stack.call('DELETE', `/internal/browser-sessions/${first.session_id}`);
+    expect((await waiting).status).toBe(200);
+  }
+  await stop();
+  const spans = collector.spans().filter(({ traceId }) => traceId === TRACE);
+  const [wait, ...others] = spans.filter(({ name }) => name === 'wait for a place');
+  expect(others).toEqual([]);
+  const root = spans.find(({ name }) => name === `POST ${ROUTE}`);
+  expect(wait).toMatchObject({ parentSpanId: root?.spanId, kind: 1 });
+  expect(wait?.attributes).toEqual({ 'omicron.queue.turn': 0, 'omicron.queue.outcome': 'place' });
+  const below = spans.filter(({ parentSpanId }) => parentSpanId === wait?.spanId).map(({ name }) => name);
+  expect(new Set(below)).toEqual(new Set(['omicron.acquire']));
+  // The looks at the line are for all who wait, and in the trace of none.
+  expect(spans.map(({ name }) => name)).not.toContain('omicron.line_turns');
+  expect(spans.map(({ name }) => name)).toContain('start lease');
+});
+
 it('a refused request has its code, and none of what its sender wrote', async () => {
   await using collector = await fakeCollector();
   await traced(collector.url);
