@@ -1,5 +1,4 @@
-import * as z from 'zod';
-import { EnvironmentError, httpUrl } from './environment.ts';
+import { exportTimeoutMs, givenOf, type OtelEnvironment, otlpUrl, wholeNumber } from './otlp-environment.ts';
 
 // The metrics of this process as OTLP over HTTP, in JSON, under the names that Prometheus scrapes:
 // https://opentelemetry.io/docs/specs/otlp/#otlphttp-request. Off unless the standard variables name an endpoint.
@@ -29,9 +28,7 @@ export interface ExportedProgram {
   readonly onFailed: (error: unknown) => void;
 }
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
-const INTERVAL_MS = 60_000;
+const INTERVAL_MS = { min: 100, max: 86_400_000, otherwise: 60_000 };
 const TIMEOUT_MS = 10_000;
 /** `AGGREGATION_TEMPORALITY_CUMULATIVE`. */
 const CUMULATIVE = 2;
@@ -40,18 +37,20 @@ const CUMULATIVE = 2;
  * Sends the metrics each `OTEL_METRIC_EXPORT_INTERVAL` milliseconds, and answers how to stop, which sends them once more. A collector that
  * is slow or away costs one request at a time. Throws EnvironmentError.
  */
-export function startMetricExport(program: ExportedProgram, environment: Environment): () => Promise<void> {
-  const url = endpointOf(program.name, environment);
+export function startMetricExport(program: ExportedProgram, environment: OtelEnvironment): () => Promise<void> {
+  const url = otlpUrl(program.name, 'METRICS', environment);
   if (url === undefined) return async () => {};
-  const intervalMs = readInterval(program.name, environment);
-  const headers = { ...readPairs(environment.OTEL_EXPORTER_OTLP_HEADERS), 'content-type': 'application/json' };
+  const intervalMs = wholeNumber(program.name, environment, ['OTEL_METRIC_EXPORT_INTERVAL'], INTERVAL_MS);
+  const timeoutMs = exportTimeoutMs(program.name, 'METRICS', environment, TIMEOUT_MS);
+  const pairs = givenOf(environment, ['OTEL_EXPORTER_OTLP_METRICS_HEADERS', 'OTEL_EXPORTER_OTLP_HEADERS'])?.value;
+  const headers = { ...readPairs(pairs), 'content-type': 'application/json' };
   const startMs = Date.now();
   let sending: Promise<void> | undefined;
 
   const send = async (): Promise<void> => {
     try {
       const body = JSON.stringify(exportRequest(program, environment, await program.read(), startMs, Date.now()));
-      const signal = AbortSignal.timeout(TIMEOUT_MS);
+      const signal = AbortSignal.timeout(timeoutMs);
       const answer = await fetch(url, { method: 'POST', headers, body, redirect: 'error', signal });
       await answer.body?.cancel();
       if (!answer.ok) throw new Error(`the collector answered ${answer.status}`);
@@ -74,26 +73,6 @@ export function startMetricExport(program: ExportedProgram, environment: Environ
   };
 }
 
-/** https://opentelemetry.io/docs/specs/otel/protocol/exporter/#endpoint-urls-for-otlphttp */
-function endpointOf(program: string, environment: Environment): string | undefined {
-  const name = environment.OTEL_EXPORTER_OTLP_METRICS_ENDPOINT
-    ? 'OTEL_EXPORTER_OTLP_METRICS_ENDPOINT'
-    : 'OTEL_EXPORTER_OTLP_ENDPOINT';
-  const given = environment[name];
-  const isOff = environment.OTEL_SDK_DISABLED?.toLowerCase() === 'true' || environment.OTEL_METRICS_EXPORTER === 'none';
-  if (!given || isOff) return undefined;
-  if (!z.string().pipe(httpUrl()).safeParse(given).success)
-    throw new EnvironmentError(program, [[name, 'is wrong: must be an http or https URL']]);
-  return name === 'OTEL_EXPORTER_OTLP_ENDPOINT' ? `${given.replace(/\/+$/, '')}/v1/metrics` : given;
-}
-
-function readInterval(program: string, environment: Environment): number {
-  const given = Number(environment.OTEL_METRIC_EXPORT_INTERVAL || INTERVAL_MS);
-  if (Number.isInteger(given) && given >= 100 && given <= 86_400_000) return given;
-  const wrong = 'is wrong: must be a whole number of milliseconds from 100 to 86400000';
-  throw new EnvironmentError(program, [['OTEL_METRIC_EXPORT_INTERVAL', wrong]]);
-}
-
 /** `a=b,c=d`, percent-encoded: https://opentelemetry.io/docs/specs/otel/protocol/exporter/#specifying-headers-via-environment-variables */
 const readPairs = (text = ''): Record<string, string> =>
   Object.fromEntries(
@@ -111,7 +90,7 @@ const attributesOf = (labels: MetricSample['labels'] = {}) =>
 /** An `ExportMetricsServiceRequest`: https://github.com/open-telemetry/opentelemetry-proto/blob/main/opentelemetry/proto/metrics/v1/metrics.proto */
 export function exportRequest(
   { name, version }: Pick<ExportedProgram, 'name' | 'version'>,
-  environment: Environment,
+  environment: OtelEnvironment,
   families: readonly MetricFamily[],
   startMs: number,
   nowMs: number,

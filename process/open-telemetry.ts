@@ -22,6 +22,7 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
 import { EnvironmentError } from './environment.ts';
+import { exportTimeoutMs, type OtelEnvironment, wholeNumber } from './otlp-environment.ts';
 import {
   NO_SPAN,
   permittedAttributes,
@@ -35,7 +36,9 @@ import {
 import { parseTraceparent, writeTraceparent } from './traceparent.ts';
 
 /** Spans that wait for a collector; more are dropped and counted. */
-const QUEUE_MAX = 2_048;
+const QUEUE = { min: 1, max: 65_536, otherwise: 2_048 };
+const BATCH = { min: 1, max: 65_536, otherwise: 512 };
+const DELAY_MS = { min: 1, max: 3_600_000, otherwise: 5_000 };
 const EXPORT_TIMEOUT_MS = 5_000;
 /** The end of a program waits this long for its last spans. */
 const STOP_MS = 1_000;
@@ -45,10 +48,7 @@ const VALUE_CHARACTERS_MAX = 128;
 const KINDS = { server: SpanKind.SERVER, client: SpanKind.CLIENT, internal: SpanKind.INTERNAL } as const;
 
 /** Traces of this process by OpenTelemetry's SDK, sent as OTLP over HTTP to the endpoint that the environment names. */
-export function openTelemetry(
-  program: TracedProgram,
-  environment: Readonly<Record<string, string | undefined>>,
-): Tracer {
+export function openTelemetry(program: TracedProgram, environment: OtelEnvironment): Tracer {
   const active = new AsyncLocalStorage<OtelSpan>();
   const losses = countLosses(program.onLost);
   const provider = new TracerProvider({
@@ -59,10 +59,7 @@ export function openTelemetry(
     spanLimits: { attributeValueLengthLimit: VALUE_CHARACTERS_MAX },
     spanProcessors: [
       new BatchSpanProcessor({
-        exporter: new OTLPTraceExporter({ timeoutMillis: EXPORT_TIMEOUT_MS }),
-        maxQueueSize: QUEUE_MAX,
-        exportTimeoutMillis: EXPORT_TIMEOUT_MS,
-        scheduledDelayMillis: Number(environment.OTEL_BSP_SCHEDULE_DELAY || 5_000),
+        ...batchesOf(program.name, environment),
         selfObsMeterProvider: { getMeter: () => losses.meter },
       }),
     ],
@@ -73,14 +70,13 @@ export function openTelemetry(
     const above = active.getStore()?.spanContext();
     const sent = parent === undefined ? undefined : parseTraceparent(parent);
     if (above === undefined && sent === undefined && kind !== 'server') return NO_SPAN;
-    const linked = link === undefined ? undefined : parseTraceparent(link);
     const context = sent ?? above;
     const span = tracer.startSpan(
       name,
       {
         kind: KINDS[kind],
         attributes: permittedAttributes(attributes),
-        links: linked === undefined ? [] : ([{ context: linked }] satisfies Link[]),
+        links: linksTo(link),
       },
       context === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, context),
     );
@@ -133,6 +129,14 @@ class RecordedSpan implements Span {
     if (attributes['error.type'] !== undefined) this.#span.setStatus({ code: SpanStatusCode.ERROR });
   }
 
+  rename(name: string): void {
+    this.#span.updateName(name);
+  }
+
+  link(traceparent: string | undefined): void {
+    this.#span.addLinks(linksTo(traceparent));
+  }
+
   run<T>(work: () => T): T {
     return this.#active.run(this.#span, work);
   }
@@ -142,14 +146,37 @@ class RecordedSpan implements Span {
   }
 }
 
+function linksTo(traceparent: string | undefined): Link[] {
+  const context = traceparent === undefined ? undefined : parseTraceparent(traceparent);
+  return context === undefined ? [] : [{ context }];
+}
+
 const idsOf = ({ traceId, spanId }: SpanContext, parent?: string): SpanIds => ({
   trace_id: traceId,
   span_id: spanId,
   ...(parent === undefined ? {} : { parent_span_id: parent }),
 });
 
+/**
+ * Address, headers and certificates are read by the exporter; the SDK reads no variable of batches.
+ * https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/#batch-span-processor
+ */
+function batchesOf(program: string, environment: OtelEnvironment) {
+  const timeoutMillis = exportTimeoutMs(program, 'TRACES', environment, EXPORT_TIMEOUT_MS);
+  const read = (name: string, range: Parameters<typeof wholeNumber>[3]) =>
+    wholeNumber(program, environment, [`OTEL_BSP_${name}`], range);
+  const maxQueueSize = read('MAX_QUEUE_SIZE', QUEUE);
+  return {
+    exporter: new OTLPTraceExporter({ timeoutMillis }),
+    maxQueueSize,
+    maxExportBatchSize: Math.min(maxQueueSize, read('MAX_EXPORT_BATCH_SIZE', BATCH)),
+    exportTimeoutMillis: read('EXPORT_TIMEOUT', { ...DELAY_MS, otherwise: timeoutMillis }),
+    scheduledDelayMillis: read('SCHEDULE_DELAY', DELAY_MS),
+  };
+}
+
 /** https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/#general-sdk-configuration */
-function readSampler(program: string, environment: Readonly<Record<string, string | undefined>>): Sampler {
+function readSampler(program: string, environment: OtelEnvironment): Sampler {
   const name = environment.OTEL_TRACES_SAMPLER || 'parentbased_always_on';
   const ratio = Number(environment.OTEL_TRACES_SAMPLER_ARG || 1);
   if (!(ratio >= 0 && ratio <= 1))

@@ -12,11 +12,18 @@ const FORMS = {
   // a template, with `:session_id` for its ids
   'http.route': /^\/[\w/:.{}*-]{0,120}$/,
   'url.template': /^\/[\w/:.{}*-]{0,120}$/,
+  // the template too: a path has ids of users
+  'url.path': /^\/[\w/:.{}*-]{0,120}$/,
+  'url.scheme': /^https?$/,
   'http.response.status_code': /^[1-5]\d\d$/,
   'db.system.name': /^postgresql$/,
+  'db.namespace': /^[\w-]{1,63}$/,
   'db.operation.name': /^[A-Z]{1,10}$/,
   'db.stored_procedure.name': /^omicron\.[a-z_]{1,60}$/,
   'mcp.method.name': /^[a-z]+\/[a-z]+$/,
+  'mcp.protocol.version': /^\d{4}-\d\d-\d\d$/,
+  'network.transport': /^tcp$/,
+  'network.protocol.name': /^http$/,
   'gen_ai.operation.name': /^execute_tool$/,
   'gen_ai.tool.name': /^[a-z][a-z_]{0,63}$/,
   // a code of contract/problem.ts or contract/tool-codes.ts, or `_OTHER`
@@ -24,6 +31,8 @@ const FORMS = {
   // of a connection of the egress proxy: how it was asked for, and the class of an address that was refused
   'omicron.egress.method': /^(?:connect|http|upgrade)$/,
   'omicron.egress.address_class': /^[a-z][a-z_]{0,63}$/,
+  // of a program of the deployment; never of a site
+  'server.address': /^(?:[\w-]{1,63}\.){0,9}[\w-]{1,63}$|^\[?[\da-f:.]{2,45}\]?$/,
   'server.port': /^\d{1,5}$/,
   'omicron.session.id': /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/,
   'omicron.session.epoch': /^\d{1,15}$/,
@@ -77,6 +86,10 @@ export interface Span {
   readonly traceparent: string | undefined;
   /** Adds attributes; `error.type` makes the span a failed one. */
   set(attributes: SpanAttributes): void;
+  /** A name of the product's own, once more is known than at its beginning. */
+  rename(name: string): void;
+  /** Adds another trace that belongs to this span, as a `traceparent`. */
+  link(traceparent: string | undefined): void;
   /** Runs work below the span. */
   run<T>(work: () => T): T;
   end(): void;
@@ -95,7 +108,15 @@ export interface Tracer {
   stop(): Promise<void>;
 }
 
-export const NO_SPAN: Span = { ids: undefined, traceparent: undefined, set() {}, run: work => work(), end() {} };
+export const NO_SPAN: Span = {
+  ids: undefined,
+  traceparent: undefined,
+  set() {},
+  rename() {},
+  link() {},
+  run: work => work(),
+  end() {},
+};
 
 export interface TracedProgram {
   /** e.g. `controller`; `OTEL_SERVICE_NAME` overrides it. */

@@ -1,23 +1,41 @@
-import * as z from 'zod';
-import { EnvironmentError, httpUrl } from './environment.ts';
+import { otlpUrl } from './otlp-environment.ts';
 import { NO_SPAN, type Span, type SpanIds, type SpanOptions, type TracedProgram, type Tracer } from './span.ts';
 
 // Traces of this process, by OpenTelemetry: docs/operations.md, "Traces". Off unless the standard variables name an endpoint.
-
-/** https://opentelemetry.io/docs/specs/otel/protocol/exporter/#endpoint-urls-for-otlphttp */
-const ENDPOINT = 'OTEL_EXPORTER_OTLP_ENDPOINT';
-const DISABLED = 'OTEL_SDK_DISABLED';
 
 /**
  * Variables of tracing that local runners take from their controller. `OTEL_EXPORTER_OTLP_HEADERS` is none: it may hold a key,
  * and a runner has a browser.
  */
 export const TRACING_VARIABLES = [
-  ENDPOINT,
-  DISABLED,
+  'OTEL_EXPORTER_OTLP_ENDPOINT',
+  'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
+  'OTEL_EXPORTER_OTLP_PROTOCOL',
+  'OTEL_EXPORTER_OTLP_TRACES_PROTOCOL',
+  'OTEL_EXPORTER_OTLP_TIMEOUT',
+  'OTEL_EXPORTER_OTLP_TRACES_TIMEOUT',
+  'OTEL_SDK_DISABLED',
+  'OTEL_TRACES_EXPORTER',
   'OTEL_TRACES_SAMPLER',
   'OTEL_TRACES_SAMPLER_ARG',
   'OTEL_RESOURCE_ATTRIBUTES',
+  'OTEL_BSP_SCHEDULE_DELAY',
+  'OTEL_BSP_EXPORT_TIMEOUT',
+  'OTEL_BSP_MAX_QUEUE_SIZE',
+  'OTEL_BSP_MAX_EXPORT_BATCH_SIZE',
+] as const;
+
+/** Variables that a local egress proxy, which has no browser, takes besides. */
+export const EXPORT_VARIABLES = [
+  ...TRACING_VARIABLES,
+  'OTEL_EXPORTER_OTLP_HEADERS',
+  'OTEL_EXPORTER_OTLP_TRACES_HEADERS',
+  'OTEL_EXPORTER_OTLP_METRICS_HEADERS',
+  'OTEL_EXPORTER_OTLP_METRICS_ENDPOINT',
+  'OTEL_EXPORTER_OTLP_METRICS_PROTOCOL',
+  'OTEL_EXPORTER_OTLP_METRICS_TIMEOUT',
+  'OTEL_METRICS_EXPORTER',
+  'OTEL_METRIC_EXPORT_INTERVAL',
 ] as const;
 
 let tracer: Tracer | undefined;
@@ -30,10 +48,7 @@ export async function startTracing(
   program: TracedProgram,
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<() => Promise<void>> {
-  const endpoint = environment[ENDPOINT];
-  if (!endpoint || environment[DISABLED]?.toLowerCase() === 'true') return async () => {};
-  const parsed = z.string().pipe(httpUrl()).safeParse(endpoint);
-  if (!parsed.success) throw new EnvironmentError(program.name, [[ENDPOINT, 'is wrong: must be an http or https URL']]);
+  if (otlpUrl(program.name, 'TRACES', environment) === undefined) return async () => {};
   const { openTelemetry } = await import('./open-telemetry.ts');
   const started = openTelemetry(program, environment);
   tracer = started;

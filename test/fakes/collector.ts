@@ -33,13 +33,17 @@ const valuesOf = (attributes: Attribute[] = []) =>
 /** A collector of OTLP over HTTP, in JSON: https://opentelemetry.io/docs/specs/otlp/#otlphttp-request */
 export async function fakeCollector() {
   const bodies: string[] = [];
+  const paths: string[] = [];
   const metricBodies: { body: string; headers: IncomingHttpHeaders }[] = [];
   let answers: 'ok' | 'refuses' | 'hangs' = 'ok';
   const server = createServer(async (request, response) => {
     const body = await text(request);
     if (answers === 'hangs') return;
     if (answers === 'ok' && request.url === '/v1/metrics') metricBodies.push({ body, headers: request.headers });
-    else if (answers === 'ok') bodies.push(body);
+    else if (answers === 'ok') {
+      bodies.push(body);
+      paths.push(request.url ?? '');
+    }
     response.writeHead(answers === 'ok' ? 200 : 400, { 'content-type': 'application/json' }).end('{}');
   });
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
@@ -48,6 +52,14 @@ export async function fakeCollector() {
     url: `http://127.0.0.1:${port}`,
     /** All that was sent, as it came. */
     received: () => bodies.join('\n'),
+    /** Requests of spans. */
+    batches: () =>
+      bodies.map((body, at) => ({
+        path: paths[at],
+        spans: JSON.parse(body).resourceSpans.flatMap((each: { scopeSpans: { spans: unknown[] }[] }) =>
+          each.scopeSpans.flatMap(({ spans }) => spans),
+        ).length as number,
+      })),
     /** Requests of metrics, as they came. */
     metrics: () => metricBodies,
     answer(how: typeof answers): void {

@@ -35,7 +35,8 @@ afterEach(async () => {
 });
 
 describe('without an endpoint', () => {
-  it.each([{}, { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1', OTEL_SDK_DISABLED: 'true' }])(
+  const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' };
+  it.each([{}, { ...endpoint, OTEL_SDK_DISABLED: 'true' }, { ...endpoint, OTEL_TRACES_EXPORTER: 'none' }])(
     'work is done, and nothing is passed on: %j',
     async variables => {
       stop = await startTracing(program, variables);
@@ -53,7 +54,36 @@ describe('without an endpoint', () => {
 describe('a wrong variable is refused before anything is traced, by its name', () => {
   const url = 'http://127.0.0.1:1';
   it.each([
-    ['OTEL_EXPORTER_OTLP_ENDPOINT', { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' }, /an http or https URL/],
+    [
+      'OTEL_EXPORTER_OTLP_ENDPOINT',
+      { OTEL_EXPORTER_OTLP_ENDPOINT: 'hunter22:hunter22@collector:4318/?key=hunter22' },
+      /"collector:4318\/" is no http or https URL; write the collector's, e\.g\. http:\/\/collector:4318$/m,
+    ],
+    [
+      'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
+      { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://hunter22:hunter22@collector' },
+      /"http:\/\/collector" has a name or a password before its host; send a key by OTEL_EXPORTER_OTLP_HEADERS/,
+    ],
+    [
+      'OTEL_EXPORTER_OTLP_PROTOCOL',
+      { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' },
+      /"grpc" is not spoken here: unset it or write http\/json, .*4318/,
+    ],
+    [
+      'OTEL_TRACES_EXPORTER',
+      { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_TRACES_EXPORTER: 'zipkin' },
+      /must be otlp or none, not "zipkin"/,
+    ],
+    [
+      'OTEL_BSP_MAX_QUEUE_SIZE',
+      { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_BSP_MAX_QUEUE_SIZE: 'many' },
+      /from 1 to 65536, not "many"/,
+    ],
+    [
+      'OTEL_EXPORTER_OTLP_TIMEOUT',
+      { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_TIMEOUT: '0' },
+      /from 1 to 600000, not "0"/,
+    ],
     [
       'OTEL_TRACES_SAMPLER',
       { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_TRACES_SAMPLER: 'some' },
@@ -65,6 +95,7 @@ describe('a wrong variable is refused before anything is traced, by its name', (
     expect(refused).toBeInstanceOf(EnvironmentError);
     expect(refused.message).toContain(name);
     expect(refused.message).toMatch(why);
+    expect(refused.message).not.toContain('hunter22');
     expect(currentSpan()).toBeUndefined();
   });
 });
@@ -126,6 +157,25 @@ it('values that are none of a span’s are left out: addresses, texts, names tha
     ['__proto__']: 'hunter22',
   };
   expect(permittedAttributes(hostile)).toEqual({});
+});
+
+it('batches and queue have the sizes that the environment names, and the address of traces alone is one too', async () => {
+  await using collector = await fakeCollector();
+  setVariables({
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${collector.url}/own/path`,
+    OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '10',
+    OTEL_BSP_MAX_QUEUE_SIZE: '40',
+  });
+  stop = await startTracing(program, process.env);
+  lost.length = 0;
+  for (let each = 0; each < 100; each++) await inSpan('work', SERVER, async () => {});
+  await stop();
+  const batches = collector.batches();
+  expect(Math.max(...batches.map(({ spans }) => spans))).toBe(10);
+  expect(new Set(batches.map(({ path }) => path))).toEqual(new Set(['/own/path']));
+  const arrived = collector.spans().length;
+  expect(lost).toEqual([100 - arrived]);
+  expect(arrived).toBeLessThanOrEqual(60); // a queue, and the batches that were under way
 });
 
 it.each(['refuses', 'hangs'] as const)('a collector that %s costs no work, and its spans are counted', async how => {
