@@ -1,7 +1,7 @@
 import { ENV, RUNNER_VARIABLES } from '../contract/names.ts';
 import { OmicronError } from '../contract/problem.ts';
 import { pickVariables, wordsSchema } from '../process/environment.ts';
-import { TRACING_VARIABLES } from '../process/tracing.ts';
+import { EXPORT_VARIABLES, TRACING_VARIABLES } from '../process/tracing.ts';
 import { authoritiesProblem, findProblems, findTools, toolsEnvironment } from './machine-tools.ts';
 import type { StackOptions } from './stack.ts';
 
@@ -23,6 +23,7 @@ export function stackEnvironment(environment: Environment) {
       environment,
       Object.keys(environment).filter(name => name.startsWith('OMICRON_')),
     ),
+    egressEnv: pickVariables(environment, EXPORT_VARIABLES),
     runnerEnv: {
       ...pickVariables(environment, [...RUNNER_VARIABLES, ...TRACING_VARIABLES]),
       ...toolsEnvironment(findTools(environment)),

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { type Console, startConsole } from '../console/server/console.ts';
 import { ENV } from '../contract/names.ts';
 import { OmicronError } from '../contract/problem.ts';
+import type { Controller } from '../controller/compose.ts';
 import { originsSchema, pickVariables } from '../process/environment.ts';
 import { collectGarbage } from '../process/garbage.ts';
 import { TRACING_VARIABLES } from '../process/tracing.ts';
@@ -17,6 +18,8 @@ export interface Stack {
   readonly url: string;
   readonly serviceSecret: string;
   readonly console: Pick<Console, 'url' | 'link'>;
+  /** The controller's. */
+  readMetrics: Controller['readMetrics'];
   /** Absolute. */
   readonly folder: string;
   /** Ends every lease, waits for recordings and runners, and frees the folder. Repeating it changes nothing. */
@@ -45,6 +48,8 @@ export interface StackOptions {
   settings?: Record<string, string> | undefined;
   /** Environment of the runners: `PATH`, `HOME`, `OMICRON_CHROMIUM`, `OMICRON_FFMPEG`, ... (`stackEnvironment`). */
   runnerEnv?: Record<string, string> | undefined;
+  /** Variables of OpenTelemetry for the egress proxy (`EXPORT_VARIABLES`); by default those of the runners. */
+  egressEnv?: Record<string, string> | undefined;
 }
 
 /** Starts the local stack. Throws `stack_running` when the folder has one. */
@@ -100,6 +105,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     url: controller.url,
     serviceSecret: keys.serviceSecret,
     console: pages,
+    readMetrics: controller.readMetrics,
     folder: folder.path,
     stop() {
       stopped ??= parts.disposeAsync();
@@ -134,7 +140,7 @@ async function egressOf(options: StackOptions, controllerPort: number, secret: s
     controllerUrl: `http://127.0.0.1:${controllerPort}`,
     secret,
     allowedCidrs,
-    environment: pickVariables(options.runnerEnv ?? {}, TRACING_VARIABLES),
+    environment: options.egressEnv ?? pickVariables(options.runnerEnv ?? {}, TRACING_VARIABLES),
     log,
   });
 }

@@ -6,6 +6,7 @@ import { POLICY_PRESETS, type PolicyPreset, PRESET_NAMES } from '../../contract/
 import { type Stack, startStack } from '../../local/stack.ts';
 import { stackEnvironment } from '../../local/stack-environment.ts';
 import { StackFolder } from '../../local/stack-folder.ts';
+import { startMetricExport } from '../../process/metric-export.ts';
 import { currentSpan, startTracing } from '../../process/tracing.ts';
 import type { Cli } from '../connect.ts';
 import manifest from '../package.json' with { type: 'json' };
@@ -29,7 +30,17 @@ export async function startLocalStack({ environment, folder }: Cli, options: UpO
   const stopTracing = await startTracing({ name: 'omicron-controller', version, onLost }, environment);
   const { settings, ...described } = stackEnvironment(environment);
   const presets = options.policyPresets;
-  const stack = await startStack({
+  let stack: Stack | undefined;
+  const stopMetrics = startMetricExport(
+    {
+      name: 'omicron-controller',
+      version,
+      read: async () => (await stack?.readMetrics()) ?? [],
+      onFailed: (err: unknown) => log.warn({ err }, 'metrics not exported'),
+    },
+    environment,
+  );
+  stack = await startStack({
     ...described,
     settings: presets === undefined ? settings : { ...settings, [ENV.policyPresets]: presets.join() },
     folder,
@@ -37,7 +48,15 @@ export async function startLocalStack({ environment, folder }: Cli, options: UpO
     poolIdle: options.pool,
     log,
   });
-  return { ...stack, stop: () => stack.stop().then(stopTracing) };
+  const { stop } = stack;
+  let stopped: Promise<void> | undefined;
+  return {
+    ...stack,
+    stop() {
+      stopped ??= stopMetrics().then(stop).then(stopTracing);
+      return stopped;
+    },
+  };
 }
 
 /** P4: presets of policies are offered, to take or to leave; they hold while the stack runs with them. */
