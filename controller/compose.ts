@@ -164,8 +164,8 @@ function webhookParts(core: Core) {
 /** Parts of the loops and the server. */
 async function coreOf(parts: ControllerParts, controllerUrl: Promise<string>) {
   const { settings, log, clock = realClock } = parts;
-  const database = tracedDatabase(parts.database);
-  const renewals = parts.renewals ? tracedDatabase(parts.renewals) : database;
+  const database = tracedDatabase(parts.database, settings.databaseUrl);
+  const renewals = parts.renewals ? tracedDatabase(parts.renewals, settings.databaseUrl) : database;
   const signing = signingKey(settings.signingKey);
   const keys: Keys = { signing, derivation: Buffer.from(settings.derivationKey, 'base64') };
   const jwks = JSON.stringify({ keys: [signing.publicJwk] });

@@ -16,7 +16,12 @@ export function openRequestSpans(
     const route = request.routeOptions.url;
     const { traceparent } = request.headers;
     if (route === undefined || !isTraced(route, traceparent)) return;
-    const attributes = { 'http.request.method': request.method, 'http.route': route };
+    const attributes = {
+      'http.request.method': request.method,
+      'http.route': route,
+      'url.path': route,
+      'url.scheme': 'http',
+    };
     spans.set(request, openSpan(`${request.method} ${route}`, { kind: 'server', parent: traceparent, attributes }));
   });
   // After the body, whose events come from the socket and not from here.

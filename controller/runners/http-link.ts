@@ -14,17 +14,25 @@ import type { RunnerLink } from '../ports/runner-link.ts';
  */
 export function httpRunnerLink({ send, clock }: { send: HttpCall; clock: Clock }): RunnerLink {
   const post = async <T>(endpoint: string, path: string, token: string, answer: z.ZodType<T>, timeoutMs: number) => {
-    const call = problemClient(
-      { url: endpoint, name: 'The runner', unreachable: 'runner_start_failed', garbled: 'runner_start_failed' },
-      (url, request, signal) => send(url, withTraceHeaders(request), signal),
-      clock,
-    );
-    const attributes = { 'http.request.method': 'POST', 'url.template': path };
-    return inSpan(
-      `POST ${path}`,
-      { kind: 'client', attributes },
-      async () => (await call({ method: 'POST', path, body: { token }, answer, timeoutMs })).value,
-    );
+    const { hostname, port } = new URL(endpoint);
+    const attributes = {
+      'http.request.method': 'POST',
+      'url.template': path,
+      'server.address': hostname,
+      'server.port': port,
+    };
+    return inSpan(`POST ${path}`, { kind: 'client', attributes }, async span => {
+      const call = problemClient(
+        { url: endpoint, name: 'The runner', unreachable: 'runner_start_failed', garbled: 'runner_start_failed' },
+        async (url, request, signal) => {
+          const answered = await send(url, withTraceHeaders(request), signal);
+          span.set({ 'http.response.status_code': answered.status });
+          return answered;
+        },
+        clock,
+      );
+      return (await call({ method: 'POST', path, body: { token }, answer, timeoutMs })).value;
+    });
   };
   return {
     assign: (endpoint, token, timeoutMs) => post(endpoint, '/assign', token, assignAnswer, timeoutMs),

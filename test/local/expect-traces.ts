@@ -108,11 +108,11 @@ export async function expectTraces(collector: TraceCollector): Promise<void> {
   expect(ofLease).toEqual(
     expect.arrayContaining([
       'omicron-controller POST /internal/browser-sessions/get-or-create',
-      'omicron-controller omicron.acquire',
+      'omicron-controller SELECT omicron.acquire',
       'omicron-controller POST /assign',
       'omicron-runner POST /assign',
       'omicron-controller POST /internal/runner-secrets',
-      'omicron-controller omicron.redeem',
+      'omicron-controller SELECT omicron.redeem',
     ]),
   );
   const calls = spans.filter(({ traceId }) => traceId === callTrace);

@@ -37,15 +37,34 @@ it('one trace leads from the header of get-or-create through the claim and the r
   const spans = collector.spans();
   const [root] = spans.filter(({ name }) => name === `POST ${ROUTE}`);
   expect(root).toMatchObject({ traceId: TRACE, parentSpanId: PARENT, kind: 2, service: 'omicron-controller' });
-  expect(root?.attributes).toMatchObject({ 'http.route': ROUTE, 'http.response.status_code': 200 });
+  expect(root?.attributes).toEqual({
+    'http.request.method': 'POST',
+    'http.route': ROUTE,
+    'http.response.status_code': 200,
+    'url.path': ROUTE,
+    'url.scheme': 'http',
+  });
+  expect(spans.find(({ name }) => name === 'SELECT omicron.acquire')?.attributes).toEqual({
+    'db.system.name': 'postgresql',
+    'db.namespace': expect.stringMatching(/^[\w-]+$/),
+    'db.operation.name': 'SELECT',
+    'db.stored_procedure.name': 'omicron.acquire',
+  });
+  // The lease may be ready, and this stack gone, before the runner has answered.
+  expect(spans.find(({ name, kind }) => name === 'POST /assign' && kind === 3)?.attributes).toMatchObject({
+    'http.request.method': 'POST',
+    'url.template': '/assign',
+    'server.address': '127.0.0.1',
+    'server.port': expect.stringMatching(/^\d+$/),
+  });
   const childrenOf = (name: string) => {
     const above = spans.filter(span => span.name === name).map(({ spanId }) => spanId);
     return spans.filter(({ parentSpanId = '' }) => above.includes(parentSpanId)).map(span => span.name);
   };
-  expect(childrenOf(`POST ${ROUTE}`)).toEqual(expect.arrayContaining(['omicron.acquire', 'start lease']));
+  expect(childrenOf(`POST ${ROUTE}`)).toEqual(expect.arrayContaining(['SELECT omicron.acquire', 'start lease']));
   expect(childrenOf('start lease')).toContain('POST /assign');
   expect(childrenOf('POST /assign')).toEqual(['POST /internal/runner-secrets']);
-  expect(childrenOf('POST /internal/runner-secrets')).toContain('omicron.redeem');
+  expect(childrenOf('POST /internal/runner-secrets')).toContain('SELECT omicron.redeem');
   expect(spans.find(({ name }) => name === 'start lease')?.attributes).toMatchObject({
     'omicron.session.id': sessionId,
     'omicron.lease.outcome': 'ready',
@@ -74,9 +93,9 @@ it('a caller that waits for a place has a span of the wait, with its turn, aroun
   expect(wait).toMatchObject({ parentSpanId: root?.spanId, kind: 1 });
   expect(wait?.attributes).toEqual({ 'omicron.queue.turn': 0, 'omicron.queue.outcome': 'place' });
   const below = spans.filter(({ parentSpanId }) => parentSpanId === wait?.spanId).map(({ name }) => name);
-  expect(new Set(below)).toEqual(new Set(['omicron.acquire']));
+  expect(new Set(below)).toEqual(new Set(['SELECT omicron.acquire']));
   // The looks at the line are for all who wait, and in the trace of none.
-  expect(spans.map(({ name }) => name)).not.toContain('omicron.line_turns');
+  expect(spans.map(({ name }) => name)).not.toContain('SELECT omicron.line_turns');
   expect(spans.map(({ name }) => name)).toContain('start lease');
 });
 
