@@ -35,10 +35,12 @@ export async function fakeCollector() {
   const bodies: string[] = [];
   const paths: string[] = [];
   const metricBodies: { body: string; headers: IncomingHttpHeaders }[] = [];
-  let answers: 'ok' | 'refuses' | 'hangs' = 'ok';
+  let answers: 'ok' | 'refuses' | 'hangs' | 'waits' = 'ok';
+  let release = Promise.withResolvers<void>();
   const server = createServer(async (request, response) => {
     const body = await text(request);
     if (answers === 'hangs') return;
+    if (answers === 'waits') await release.promise;
     if (answers === 'ok' && request.url === '/v1/metrics') metricBodies.push({ body, headers: request.headers });
     else if (answers === 'ok') {
       bodies.push(body);
@@ -62,8 +64,11 @@ export async function fakeCollector() {
       })),
     /** Requests of metrics, as they came. */
     metrics: () => metricBodies,
+    /** `waits`: as if asked slowly, until it answers otherwise. */
     answer(how: typeof answers): void {
       answers = how;
+      release.resolve();
+      release = Promise.withResolvers();
     },
     spans: (): ReceivedSpan[] =>
       bodies

@@ -31,6 +31,28 @@ it.each(['./controller/compose.ts', './runner/runner.ts', './egress/compose.ts',
   },
 );
 
+/** Bytes of the heap in use, once these modules are loaded. */
+const MEASURE = `
+await import('./process/environment.ts');
+const before = (gc(), process.memoryUsage().heapUsed);
+const { startTracing } = await import('./process/tracing.ts');
+await startTracing({ name: 'x', version: '0', onLost() {} }, process.env);
+gc();
+console.log(process.memoryUsage().heapUsed - before);
+process.exit(0);
+`;
+
+it('tracing that is off takes less than a tenth of the memory of tracing that is on', async () => {
+  const measure = async (environment: Record<string, string>) => {
+    const args = ['--expose-gc', '--input-type=module', '--eval', MEASURE];
+    const { stdout } = await run(process.execPath, args, { env: { PATH: process.env.PATH ?? '', ...environment } });
+    return Number(stdout);
+  };
+  const [off, on] = [await measure({}), await measure({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' })];
+  expect(on).toBeGreaterThan(1_000_000);
+  expect(off).toBeLessThan(on / 10);
+});
+
 it('OpenTelemetry is loaded where an endpoint is named', async () => {
   const on = await modulesOf('./process/span.ts', { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' });
   expect(on.traced).toBeGreaterThan(10);
