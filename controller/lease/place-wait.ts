@@ -7,7 +7,7 @@ export type OnWaited = (seconds: number, outcome: WaitOutcome) => void;
 
 type WaitOutcome = 'place' | 'refused' | 'left';
 
-/** The wait of one caller in the line, once every place is taken: its time, and a span with its turn at the beginning. */
+/** The wait of one caller in the line, once every place is taken: its time, and a span with the callers before it. */
 export class PlaceWait {
   readonly #clock: Pick<Clock, 'nowMs'>;
   readonly #onWaited: OnWaited;

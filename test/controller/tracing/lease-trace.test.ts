@@ -73,7 +73,7 @@ it('one trace leads from the header of get-or-create through the claim and the r
   expect(collector.received()).not.toContain('secret-');
 });
 
-it('a caller that waits for a place has a span of the wait, with its turn, around what it asks meanwhile', async () => {
+it('a caller that waits for a place has a span of the wait, with the callers before it, around what it asks meanwhile', async () => {
   await using collector = await fakeCollector();
   await traced(collector.url);
   {
