@@ -4,6 +4,7 @@ import { pageOptions } from '../contract/page-options.ts';
 import { OmicronError } from '../contract/problem.ts';
 import type { ProfileContent } from '../contract/profile.ts';
 import { verifyControllerToken } from '../contract/tokens.ts';
+import { outsideSpans } from '../process/tracing.ts';
 import { loginOrigins } from './credentials/login-origins.ts';
 import { type ServedLease, serveLease } from './lease/lease.ts';
 import type { LeaseOptions } from './lease/options.ts';
@@ -12,6 +13,7 @@ import type { OwnState } from './own-state.ts';
 import { secretsHeld } from './profile/held-secrets.ts';
 import { type OpenProfile, openProfile, type ProfileOptions } from './profile/lease-profile.ts';
 import { restore } from './profile/light-profile.ts';
+import { LeaseTrace } from './reporting/lease-trace.ts';
 import { redactorBeforeFill } from './reporting/redact.ts';
 import type { RunnerDependencies } from './runner-dependencies.ts';
 import { type LongTexts, longTexts } from './text-thread/long-texts.ts';
@@ -26,7 +28,7 @@ interface Ending {
 
 /** Gives a runner its lease. The same assignment gets the same answer; any other is refused permanently. */
 export async function assignLease(
-  token: string,
+  { token, traceparent }: { readonly token: string; readonly traceparent: unknown },
   options: RunnerDependencies,
   state: OwnState,
   ending: Ending,
@@ -44,7 +46,7 @@ export async function assignLease(
     throw machine.failure ?? new OmicronError('assignment_refused', `This runner is ${machine.phase}, not warm.`);
   const { promise, resolve } = Promise.withResolvers<void>();
   state.serving = promise; // an agent may have the lease from its redemption on, and come before it is served
-  const answer = startLease({ assignment: claims, token, isServed: resolve }, options, state, ending);
+  const answer = startLease({ assignment: claims, token, traceparent, isServed: resolve }, options, state, ending);
   state.assigned = { assignment: claims, answer };
   return answer;
 }
@@ -52,12 +54,14 @@ export async function assignLease(
 interface Starting {
   readonly assignment: Assignment;
   readonly token: string;
+  /** The span of the assignment. */
+  readonly traceparent: unknown;
   /** Called once agents are served, or never will be. */
   readonly isServed: () => void;
 }
 
 async function startLease(
-  { assignment, token, isServed }: Starting,
+  { assignment, token, traceparent, isServed }: Starting,
   options: RunnerDependencies,
   state: OwnState,
   ending: Ending,
@@ -68,9 +72,11 @@ async function startLease(
     const { tabs, ...lease } = await prepareLease(assignment, token, options, state, ending.signal);
     if (own.browser === undefined || own.work === undefined || !machine.enter('redeemed', { epoch }))
       throw machine.failure ?? new OmicronError('assignment_refused', `This runner is ${machine.phase}.`);
+    own.work.spans.lease = new LeaseTrace(traceparent, assignment);
     const parts = { ...lease, assignment, browser: own.browser, work: own.work };
     const serve = (): ServedLease => {
-      state.served = serveLease({ ...options, ...parts, onEnd: ending.stop, signal: ending.signal });
+      const lease = { ...options, ...parts, onEnd: ending.stop, signal: ending.signal };
+      state.served = outsideSpans(() => serveLease(lease)); // its loops outlive the assignment
       return state.served;
     };
     if (tabs === undefined) onceAnswered(serve, isServed, options, state, ending);

@@ -8,7 +8,7 @@ import { CALL_DEPTH_MAX, parseJsonBody } from '../http/json-body.ts';
 import { neverSniff } from '../http/never-sniff.ts';
 import { onlyWebSockets } from '../http/upgrade.ts';
 import { takeUrlToken } from '../http/url-token.ts';
-import { inSpan } from '../process/tracing.ts';
+import { inSpan, traceHeaders } from '../process/tracing.ts';
 import { serveFiles } from './files-http.ts';
 import { serveLive } from './live-upgrade.ts';
 import { checkOrigin } from './mcp/origin.ts';
@@ -45,7 +45,7 @@ export interface RunnerServerOptions {
 /** The runner over HTTP: `/assign`, `/drain`, `/save-profile`, `/check-login`, `/hibernate`, `/healthz`, `/health`, `/files`, `/mcp`, and the WebSockets of `/live`; every error is a problem document. */
 export function runnerServer(runner: Runner, { mcpOrigins, log }: RunnerServerOptions): Server {
   const routes: Handlers = {
-    '/assign': order('/assign', token => runner.assign(token)),
+    '/assign': order('/assign', (token, sent) => runner.assign(token, traceHeaders().traceparent ?? sent)),
     '/drain': order('/drain', async token => {
       await runner.drain(token);
       return { acknowledged: true };
@@ -99,8 +99,16 @@ export function runnerServer(runner: Runner, { mcpOrigins, log }: RunnerServerOp
     }
     const { traceparent } = request.headers;
     if (traceparent === undefined || !ORDERS.has(path)) return handler(request, response);
-    const attributes = { 'http.request.method': 'POST', 'http.route': path };
-    await inSpan(`POST ${path}`, { kind: 'server', parent: traceparent, attributes }, () => handler(request, response));
+    const attributes = {
+      'http.request.method': 'POST',
+      'http.route': path,
+      'url.path': path,
+      'url.scheme': 'http',
+    };
+    await inSpan(`POST ${path}`, { kind: 'server', parent: traceparent, attributes }, async span => {
+      await handler(request, response);
+      span.set({ 'http.response.status_code': response.statusCode });
+    });
   }
 
   const server = createServer(onlyWebSockets, (request, response) => {
@@ -155,13 +163,14 @@ function refuse(request: IncomingMessage, response: ServerResponse, error: unkno
 /** The handler of an order: reads its token, and answers what the route promises. */
 const order = <Path extends OrderPath>(
   path: Path,
-  carryOut: (token: string) => Promise<z.infer<Routes[Path]['POST']['response'][200]>>,
+  /** `traceparent`: as its sender wrote it. */
+  carryOut: (token: string, traceparent: unknown) => Promise<z.infer<Routes[Path]['POST']['response'][200]>>,
 ): { POST: Handle } => ({
   async POST(request, response) {
     const parsed = RUNNER_ROUTES[path].POST.body.safeParse(await readJson(request, TOKEN_BYTES_MAX));
     if (!parsed.success)
       throw new OmicronError('invalid_request', 'The body must be {"token": "..."} and nothing else.');
-    send(response, 200, await carryOut(parsed.data.token));
+    send(response, 200, await carryOut(parsed.data.token, request.headers.traceparent));
   },
 });
 

@@ -14,8 +14,11 @@ export interface Runner extends SignedOrders {
   readonly bootId: string;
   /** Launches the browser. Never rejects: a failure is the phase `failed`, read at /healthz. */
   warm(): Promise<void>;
-  /** Gives this runner its lease. The same assignment gets the same answer; any other is refused for good. */
-  assign(token: string): Promise<AssignAnswer>;
+  /**
+   * Gives this runner its lease. The same assignment gets the same answer; any other is refused for good. `traceparent` names the span
+   * of this order, for the lease's calls.
+   */
+  assign(token: string, traceparent?: unknown): Promise<AssignAnswer>;
   /** Stops because this machine goes away, and hibernates the session before, where sessions are. Never rejects. */
   leave(reason: string): Promise<void>;
   /** Stops for a reason of this process's own; `ended` resolves when all is done. */
@@ -104,7 +107,8 @@ export function createRunner(options: RunnerDependencies): Runner {
     stopped,
     warm,
     stop,
-    assign: token => assignLease(token, options, state, { stop, stopAfterGrace, signal: abort.signal }),
+    assign: (token, traceparent) =>
+      assignLease({ token, traceparent }, options, state, { stop, stopAfterGrace, signal: abort.signal }),
     ...signedOrders(options, state, stop),
     isUnleased: () => state.assigned === undefined && machine.phase !== 'draining',
     async leave(reason) {

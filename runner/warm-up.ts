@@ -1,4 +1,4 @@
-import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import { generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
@@ -9,6 +9,7 @@ import type { Page } from 'playwright-core';
 import type { Assignment, RedeemAnswer } from '../contract/assignment.ts';
 import { AUDIENCES } from '../contract/names.ts';
 import { controllerKeys, type SigningKey, sha256Hex, signControllerToken, signingKey } from '../contract/tokens.ts';
+import { writeTraceparent } from '../process/traceparent.ts';
 import { realClock } from '../time/clock.ts';
 import type { RunnerBrowser } from './browser/browser.ts';
 import { TOKENS_DEFAULT } from './budget/fit.ts';
@@ -131,8 +132,12 @@ async function warmUpAgent(mcpUrl: string, pageUrl: string): Promise<void> {
   headers['mcp-protocol-version'] = protocolVersion;
   await send('notifications/initialized', {});
   await send('tools/list', {}, 2);
-  await send('tools/call', { name: navigate.name, arguments: { url: pageUrl } }, 3);
+  // Not sampled: no agent has asked for it.
+  const traceparent = writeTraceparent({ traceId: randomHex(16), spanId: randomHex(8), traceFlags: 0 });
+  await send('tools/call', { name: navigate.name, arguments: { url: pageUrl }, _meta: { traceparent } }, 3);
 }
+
+const randomHex = (bytes: number): string => randomBytes(bytes).toString('hex');
 
 /**
  * Answers a redemption, reports and a page, with nothing in them. Through an egress proxy the page is its refusal of

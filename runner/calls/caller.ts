@@ -6,6 +6,8 @@ export interface Caller {
   readonly signal: AbortSignal;
   /** `_meta.traceparent` as it was sent: https://www.w3.org/TR/trace-context/ */
   readonly traceparent: unknown;
+  /** The revision of MCP that its client speaks, as it was sent; older ones send none. */
+  readonly protocolVersion: string | undefined;
   /** Whether its client shows apps (`contract/mcp-app.ts`) and calls for their pages. */
   readonly showsApps: boolean;
   /** Undefined: its client cannot send its person to an address. */

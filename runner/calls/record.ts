@@ -1,10 +1,9 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { codeOfEvent, isKnownToolCode } from '../../contract/tool-codes.ts';
 import { CODE_META } from '../../contract/tool-failure.ts';
-import type { SpanAttributes } from '../../process/span.ts';
-import { inSpan } from '../../process/tracing.ts';
+import type { Span } from '../../process/span.ts';
 import { type Redact, redactJson } from '../reporting/redact.ts';
-import { callSpan } from '../reporting/trace.ts';
+import { inAgentSpan } from './agent-span.ts';
 import type { CallLease } from './call-lease.ts';
 import type { PageFacts } from './page-facts.ts';
 import type { Call, Stage } from './stage.ts';
@@ -15,13 +14,11 @@ const NAME_CHARACTERS_MAX = 128;
 export const record =
   ({ events, redact, clock, browser }: Pick<CallLease, 'events' | 'redact' | 'clock' | 'browser'>): Stage =>
   async (call, next) => {
-    const { traceparent } = call.caller;
     const startMs = clock.nowMs();
-    const { result, ids } = await inSpan('tools/call', { kind: 'server', parent: traceparent }, async span => {
-      const stop = browser.spans.beginCall(span);
-      const result = await next().finally(stop);
-      span.set(spanOf(call, result));
-      return { result, ids: span.ids ?? callSpan(traceparent) };
+    const { result, ids } = await inAgentSpan('tools/call', call.caller, browser.spans, async (span, ids) => {
+      const result = await next();
+      describe(span, call, result);
+      return { result, ids };
     });
     const { verdict, page } = call;
     const code = result._meta?.[CODE_META];
@@ -40,14 +37,15 @@ export const record =
   };
 
 /** Names of tools and codes are this product's own; one that an agent made up is left out. */
-function spanOf({ admitted }: Call, { isError, _meta }: CallToolResult): SpanAttributes {
+function describe(span: Span, { admitted }: Call, { isError, _meta }: CallToolResult): void {
+  const tool = admitted?.tool.definition.name;
   const code = codeOfEvent(String(_meta?.[CODE_META] ?? ''));
-  return {
-    'mcp.method.name': 'tools/call',
+  if (tool !== undefined) span.rename(`tools/call ${tool}`);
+  span.set({
     'gen_ai.operation.name': 'execute_tool',
-    ...(admitted === undefined ? {} : { 'gen_ai.tool.name': admitted.tool.definition.name }),
+    ...(tool === undefined ? {} : { 'gen_ai.tool.name': tool }),
     ...(isError ? { 'error.type': isKnownToolCode(code) ? code : '_OTHER' } : {}),
-  };
+  });
 }
 
 const redactFacts = (page: PageFacts, redact: Redact) =>

@@ -87,7 +87,7 @@ export function serveLease(options: LeaseOptions): ServedLease {
 
 /** The served lease, as the runner uses it. */
 function leaseOf(options: LeaseOptions, parts: CallParts, endpoint: McpEndpoint): ServedLease {
-  const { assignment, browser, keys, log } = options;
+  const { assignment, browser, work, keys, log } = options;
   const { events, lifetime, freezer, recording, live, files, pages, saveProfile } = parts;
   return {
     endpoint,
@@ -113,6 +113,7 @@ function leaseOf(options: LeaseOptions, parts: CallParts, endpoint: McpEndpoint)
       lifetime.stop();
       freezer.close();
       await Promise.all([endpoint.close(reason), live.close()]);
+      work.spans.lease?.end();
     },
     stopRecording: recording.stop,
     hibernate: parts.hibernation.run,

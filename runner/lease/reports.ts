@@ -14,10 +14,16 @@ export interface LeaseReports {
 
 /** `onPolicyChange` is called when the tools that agents see may be others. */
 export function leaseReports(options: LeaseOptions, onPolicyChange: () => void): LeaseReports {
-  const { assignment, redeemed, controller, clock, log, settings } = options;
+  const { assignment, redeemed, controller, clock, log, settings, work } = options;
   const { leaseToken, artifactToken } = redeemed;
   const warn = (message: string, details: Record<string, unknown>) => log.warn(details, message);
-  const events = eventQueue({ controller, tokens: [leaseToken, artifactToken], clock, warn });
+  const events = eventQueue({
+    controller,
+    tokens: [leaseToken, artifactToken],
+    placeOf: () => work.spans.ids,
+    clock,
+    warn,
+  });
   const policy = toolPolicy({
     policy: redeemed.policy,
     sessionId: assignment.session_id,

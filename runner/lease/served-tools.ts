@@ -3,6 +3,7 @@ import { SHOW_TOOL } from '../../contract/app-names.ts';
 import { CHAT_VIEWER } from '../../contract/live.ts';
 import { APP_RESOURCE, APP_URI, appContents, isAppTool, withApp } from '../../contract/mcp-app.ts';
 import { SESSION_MISMATCH } from '../calls/admit.ts';
+import { inAgentSpan } from '../calls/agent-span.ts';
 import type { Caller } from '../calls/caller.ts';
 import { UNTRUSTED } from '../calls/conceal.ts';
 import { beginActivity } from '../calls/keep-alive.ts';
@@ -11,7 +12,6 @@ import { runStages } from '../calls/stage.ts';
 import { appCalls } from '../live/app-calls.ts';
 import { liveExchanges } from '../live/exchanges.ts';
 import type { ServedTools } from '../mcp/endpoint.ts';
-import { callSpan } from '../reporting/trace.ts';
 import { setProfile } from '../tools/set-profile.ts';
 import type { CallParts, LeaseCalls } from './calls.ts';
 import { instructions } from './instructions.ts';
@@ -66,29 +66,31 @@ export function servedTools(options: LeaseOptions, parts: CallParts, calls: Leas
 
 /** Reads a file as a resource: it counts as activity and is in the timeline, like a call. */
 async function readFileResource(
-  { redactor: { redact }, clock }: LeaseOptions,
+  { redactor: { redact }, clock, work: { spans } }: LeaseOptions,
   { lifetime, freezer, hibernation, events }: CallParts,
   { resources }: LeaseCalls,
   uri: string,
-  { traceparent }: Pick<Caller, 'traceparent'>,
+  caller: Pick<Caller, 'traceparent' | 'protocolVersion'>,
 ): Promise<ReadResourceResult> {
   if (lifetime.isOver()) throw new ResourceNotFoundError(uri, 'The lease has ended.');
-  const finished = beginActivity({ lifetime, freezer });
-  const startMs = clock.nowMs();
-  let outcome = 'error';
-  try {
-    if (await hibernation.overtook()) throw new ResourceNotFoundError(uri, 'The lease has ended.');
-    const contents = [await resources.read(uri)];
-    outcome = 'ok';
-    return { contents, _meta: UNTRUSTED };
-  } finally {
-    events.add('tool.call', {
-      tool: 'resources/read',
-      arguments: { uri: redact(uri.slice(0, URI_CHARACTERS_MAX)) },
-      outcome,
-      duration_ms: Math.round(clock.nowMs() - startMs),
-      ...callSpan(traceparent),
-    });
-    finished();
-  }
+  return inAgentSpan('resources/read', caller, spans, async (_span, ids) => {
+    const finished = beginActivity({ lifetime, freezer });
+    const startMs = clock.nowMs();
+    let outcome = 'error';
+    try {
+      if (await hibernation.overtook()) throw new ResourceNotFoundError(uri, 'The lease has ended.');
+      const contents = [await resources.read(uri)];
+      outcome = 'ok';
+      return { contents, _meta: UNTRUSTED };
+    } finally {
+      events.add('tool.call', {
+        tool: 'resources/read',
+        arguments: { uri: redact(uri.slice(0, URI_CHARACTERS_MAX)) },
+        outcome,
+        duration_ms: Math.round(clock.nowMs() - startMs),
+        ...ids,
+      });
+      finished();
+    }
+  });
 }

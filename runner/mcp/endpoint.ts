@@ -38,7 +38,10 @@ export interface ServedTools {
   /** Files that results link to, and the page in the chat where the client shows apps. */
   listResources(showsApps: boolean): Resource[];
   /** Throws a `ProtocolError`. */
-  readResource(uri: string, caller: Pick<Caller, 'signal' | 'traceparent'>): Promise<ReadResourceResult>;
+  readResource(
+    uri: string,
+    caller: Pick<Caller, 'signal' | 'traceparent' | 'protocolVersion'>,
+  ): Promise<ReadResourceResult>;
 }
 
 /**
@@ -71,6 +74,8 @@ const LINKS_SINCE = '2025-06-18';
 
 type CallToolParams = CallToolRequest['params'];
 
+type CalledBy = Pick<Caller, 'showsApps' | 'protocolVersion'> & { readonly cancelled: AbortController };
+
 const toolCall = z.object({ method: z.literal('tools/call') });
 
 export function mcpEndpoint(served: ServedTools, clock: Clock): McpEndpoint {
@@ -89,7 +94,7 @@ export function mcpEndpoint(served: ServedTools, clock: Clock): McpEndpoint {
   async function call(
     { name, arguments: args = {}, _meta }: CallToolParams,
     context: ServerContext,
-    { cancelled, showsApps }: { cancelled: AbortController; showsApps: boolean },
+    { cancelled, showsApps, protocolVersion }: CalledBy,
   ) {
     if (closed.signal.aborted) return leaseEndedResult(endReason);
     const { mcpReq } = context;
@@ -106,7 +111,7 @@ export function mcpEndpoint(served: ServedTools, clock: Clock): McpEndpoint {
     try {
       const endsLease = served.endsLease(name);
       const signal = endsLease ? cancelled.signal : AbortSignal.any([cancelled.signal, closed.signal]);
-      const caller = { signal, traceparent: _meta?.traceparent, showsApps, elicitation };
+      const caller = { signal, traceparent: _meta?.traceparent, protocolVersion, showsApps, elicitation };
       const result = await served.call(name, args, caller);
       return closed.signal.aborted && !endsLease
         ? leaseEndedResult(endReason)
@@ -119,13 +124,13 @@ export function mcpEndpoint(served: ServedTools, clock: Clock): McpEndpoint {
 
   const open = () =>
     createMcpHandler(({ requestInfo }) => {
-      const takesLinks =
-        (requestInfo?.headers.get(VERSION_HEADER) ?? '') >= LINKS_SINCE && !requestInfo?.headers.has(NO_LINKS_HEADER);
+      const protocolVersion = requestInfo?.headers.get(VERSION_HEADER) ?? undefined;
+      const takesLinks = (protocolVersion ?? '') >= LINKS_SINCE && !requestInfo?.headers.has(NO_LINKS_HEADER);
       const name = requestInfo?.headers.get(SESSION_HEADER) ?? undefined;
       const caller = name ?? randomUUID();
-      return leaseServer(served, name, async (params, context, showsApps) => {
+      return leaseServer(served, { name, protocolVersion }, async (params, context, showsApps) => {
         const result = await calls.run(caller, context.mcpReq.id, cancelled =>
-          call(params, context, { cancelled, showsApps }),
+          call(params, context, { cancelled, showsApps, protocolVersion }),
         );
         return takesLinks || isInputRequiredResult(result) ? result : withoutLinks(result);
       });
@@ -163,6 +168,12 @@ export function mcpEndpoint(served: ServedTools, clock: Clock): McpEndpoint {
   };
 }
 
+interface ServedClient {
+  /** The id of its session, as clients of 2025 send it. */
+  readonly name: string | undefined;
+  readonly protocolVersion: string | undefined;
+}
+
 type RunCall = (
   params: CallToolParams,
   context: ServerContext,
@@ -170,8 +181,8 @@ type RunCall = (
 ) => Promise<CallToolResult | InputRequiredResult>;
 
 /** Answers the requests of one client. The low-level Server: tools are passed on as they are. */
-function leaseServer(served: ServedTools, sessionName: string | undefined, run: RunCall): Server {
-  const showsAppsTo = ({ mcpReq }: ServerContext) => namesApps(sessionName) || declaresApps(mcpReq.envelope);
+function leaseServer(served: ServedTools, { name, protocolVersion }: ServedClient, run: RunCall): Server {
+  const showsAppsTo = ({ mcpReq }: ServerContext) => namesApps(name) || declaresApps(mcpReq.envelope);
   const server = new Server(
     { name: 'omicron-browser', version: '1' },
     {
@@ -187,7 +198,7 @@ function leaseServer(served: ServedTools, sessionName: string | undefined, run: 
   }));
   server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: [] }));
   server.setRequestHandler('resources/read', ({ params }, { mcpReq: { signal } }) =>
-    served.readResource(params.uri, { signal, traceparent: params._meta?.traceparent }),
+    served.readResource(params.uri, { signal, traceparent: params._meta?.traceparent, protocolVersion }),
   );
   return server;
 }

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { RUNNER_EVENT_KINDS } from '../../contract/reports.ts';
+import type { SpanIds } from '../../process/span.ts';
+import { outsideSpans } from '../../process/tracing.ts';
 import { alarm } from '../../time/alarm.ts';
 import { RETRY, waitBackoff } from '../../time/backoff.ts';
 import type { Clock } from '../../time/clock.ts';
@@ -26,6 +28,8 @@ export interface EventQueueOptions {
   readonly controller: ControllerClient;
   /** The lease's tokens, in the order in which they are tried: the last one outlives the lease. */
   readonly tokens: readonly string[];
+  /** Place in a trace of an event that says none itself. */
+  readonly placeOf: () => SpanIds | undefined;
   readonly clock: Clock;
   readonly warn: (message: string, details: Record<string, unknown>) => void;
 }
@@ -39,14 +43,14 @@ const GATHER_MS = 200;
 const TRY_MS = 30_000;
 
 /** The timeline's entries on their way to the controller: bounded, batched, retried. */
-export function eventQueue({ controller, tokens, clock, warn }: EventQueueOptions): EventQueue {
+export function eventQueue({ controller, tokens, placeOf, clock, warn }: EventQueueOptions): EventQueue {
   const waiting: Pending[] = [];
   let dropped = 0;
   let sending: Promise<void> | undefined;
   let scheduled = false;
   const gathered = alarm(clock, () => {
     scheduled = false;
-    void send(AbortSignal.timeout(TRY_MS));
+    void outsideSpans(() => send(AbortSignal.timeout(TRY_MS)));
   });
 
   async function sendBatch(signal: AbortSignal): Promise<void> {
@@ -112,7 +116,7 @@ export function eventQueue({ controller, tokens, clock, warn }: EventQueueOption
 
   return {
     add(kind, data) {
-      waiting.push({ id: randomUUID(), kind, atMs: clock.nowMs(), data });
+      waiting.push({ id: randomUUID(), kind, atMs: clock.nowMs(), data: { ...placeOf(), ...data } });
       if (waiting.length > QUEUE_LENGTH_MAX) {
         waiting.shift();
         dropped += 1;

@@ -1,5 +1,6 @@
 import { OmicronError, type ProblemCode } from '../../contract/problem.ts';
 import { ACTIVITY_REPORT_SECONDS, ACTIVITY_URGENT_SECONDS } from '../../contract/reports.ts';
+import { outsideSpans } from '../../process/tracing.ts';
 import { alarm } from '../../time/alarm.ts';
 import { RETRY, waitBackoff } from '../../time/backoff.ts';
 import type { Clock } from '../../time/clock.ts';
@@ -67,7 +68,7 @@ export function leaseClock(options: LeaseClockOptions): LeaseClock {
   let reporting = false;
   let over = false;
   const deadline = alarm(clock, () => end('the lease has expired'));
-  const nextReport = alarm(clock, () => void report());
+  const nextReport = alarm(clock, () => void outsideSpans(report));
 
   const end = (reason: string) => {
     if (abort.signal.aborted) return;

@@ -116,7 +116,7 @@ export async function expectTraces(collector: TraceCollector): Promise<void> {
     ]),
   );
   const calls = spans.filter(({ traceId }) => traceId === callTrace);
-  const tools = calls.filter(({ name }) => name === 'tools/call');
+  const tools = calls.filter(({ name }) => name.startsWith('tools/call '));
   expect(tools.map(({ service, attributes }) => `${service} ${attributes['gen_ai.tool.name']}`)).toEqual([
     'omicron-runner browser_navigate',
     'omicron-runner browser_navigate',
@@ -124,6 +124,19 @@ export async function expectTraces(collector: TraceCollector): Promise<void> {
     'omicron-runner browser_click',
     'omicron-runner browser_snapshot',
   ]);
+  // Either trace leads to the other.
+  const assigned = spans.find(
+    ({ traceId, service, name }) => traceId === leaseTrace && service === 'omicron-runner' && name === 'POST /assign',
+  );
+  for (const tool of tools) {
+    expect(tool.links).toMatchObject([{ traceId: leaseTrace, spanId: assigned?.spanId }]);
+    expect(tool.attributes).toMatchObject({ 'omicron.session.id': sessionId, 'omicron.session.epoch': 1 });
+  }
+  const [linked, ...others] = spans.filter(({ name }) => name === 'calls');
+  expect(others).toEqual([]);
+  expect(linked).toMatchObject({ traceId: leaseTrace, parentSpanId: assigned?.spanId });
+  expect(linked?.attributes).toMatchObject({ 'omicron.session.id': sessionId });
+  expect(linked?.links).toMatchObject(tools.map(({ spanId }) => ({ traceId: callTrace, spanId })));
   const callOf = (spanId: string | undefined) => tools.find(each => each.spanId === spanId);
   const loads = calls.filter(({ name }) => name === 'page load');
   const loadsBy = loads.map(load => {

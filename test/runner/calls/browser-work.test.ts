@@ -48,7 +48,13 @@ const call = async (name: string, args: Record<string, unknown> = {}, signal = n
     args,
     view: { snapshot: 'full', tokensMax: 4_000 } as const,
   };
-  const caller = { signal, traceparent: undefined, showsApps: false, elicitation: undefined };
+  const caller = {
+    signal,
+    traceparent: undefined,
+    protocolVersion: undefined,
+    showsApps: false,
+    elicitation: undefined,
+  };
   // A lease without credentials; the stages read no other part of it.
   const tools = {
     documents: { isGuarding: () => false },

@@ -68,33 +68,47 @@ test('a call’s span is below its agent’s, is the one in the timeline, and ha
     const { stage, events } = lease();
     const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
     const call = stageCall({ given: { target: 'e1', text: 'hunter22' } });
-    const sent = { ...call, caller: { ...call.caller, traceparent: `00-${trace}-00f067aa0ba902b7-01` } };
+    const sent = {
+      ...call,
+      caller: { ...call.caller, traceparent: `00-${trace}-00f067aa0ba902b7-01`, protocolVersion: '2025-11-25' },
+    };
     await stage(sent, async () => {
       sent.page = { url: 'https://shop.example/?hunter22' };
       return toolFailure('browser_action_timeout:browser_click:5s', 'The button "hunter22" did not answer.');
     });
     // A name that an agent made up, and a code that a page may have written.
     const { admitted: _, ...unknown } = stageCall();
-    await stage({ ...unknown, name: 'hunter22' }, async () => ({
-      ...text('hunter22'),
-      isError: true,
-      _meta: { 'omicron.dev/code': 'hunter_twenty_two' },
-    }));
+    await stage(
+      { ...unknown, name: 'hunter22', caller: { ...unknown.caller, protocolVersion: 'hunter22' } },
+      async () => ({
+        ...text('hunter22'),
+        isError: true,
+        _meta: { 'omicron.dev/code': 'hunter_twenty_two' },
+      }),
+    );
     await stop();
     const [known, made] = collector.spans();
-    expect(known).toMatchObject({ name: 'tools/call', traceId: trace, parentSpanId: '00f067aa0ba902b7', status: 2 });
-    expect(known?.attributes).toEqual({
+    const shared = {
       'mcp.method.name': 'tools/call',
       'gen_ai.operation.name': 'execute_tool',
+      'network.transport': 'tcp',
+      'network.protocol.name': 'http',
+    };
+    expect(known).toMatchObject({
+      name: 'tools/call browser_click',
+      traceId: trace,
+      parentSpanId: '00f067aa0ba902b7',
+      status: 2,
+    });
+    expect(known?.attributes).toEqual({
+      ...shared,
+      'mcp.protocol.version': '2025-11-25',
       'gen_ai.tool.name': 'browser_click',
       'error.type': 'browser_action_timeout',
     });
     expect(events[0]).toMatchObject({ trace_id: trace, span_id: known?.spanId, parent_span_id: '00f067aa0ba902b7' });
-    expect(made?.attributes).toEqual({
-      'mcp.method.name': 'tools/call',
-      'gen_ai.operation.name': 'execute_tool',
-      'error.type': '_OTHER',
-    });
+    expect(made).toMatchObject({ name: 'tools/call', attributes: { ...shared, 'error.type': '_OTHER' } });
+    expect(Object.keys(made?.attributes ?? {})).not.toContain('gen_ai.tool.name');
     expect(collector.received()).not.toMatch(/hunter/);
   } finally {
     await stop();

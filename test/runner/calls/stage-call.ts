@@ -64,6 +64,7 @@ export function stageCall({ tool = toolNamed('browser_click'), args = {}, view, 
     given: given ?? args,
     caller: {
       traceparent: undefined,
+      protocolVersion: undefined,
       showsApps: false,
       elicitation: undefined,
       signal: signal ?? new AbortController().signal,
