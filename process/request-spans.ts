@@ -12,17 +12,19 @@ export function openRequestSpans(
   isTraced: (route: string, traceparent: unknown) => boolean,
 ): void {
   const spans = new WeakMap<FastifyRequest, Span>();
+  const known = new Map<string, ReturnType<typeof describeRequest>>();
+  const described = (method: string, route: string) => {
+    const name = `${method} ${route}`;
+    const description = known.get(name) ?? describeRequest(name, method, route);
+    known.set(name, description);
+    return description;
+  };
   app.addHook('onRequest', async request => {
     const route = request.routeOptions.url;
     const { traceparent } = request.headers;
     if (route === undefined || !isTraced(route, traceparent)) return;
-    const attributes = {
-      'http.request.method': request.method,
-      'http.route': route,
-      'url.path': route,
-      'url.scheme': 'http',
-    };
-    spans.set(request, openSpan(`${request.method} ${route}`, { kind: 'server', parent: traceparent, attributes }));
+    const { name, attributes } = described(request.method, route);
+    spans.set(request, openSpan(name, { kind: 'server', parent: traceparent, attributes }));
   });
   // After the body, whose events come from the socket and not from here.
   app.addHook('preHandler', (request, _reply, done) => {
@@ -41,3 +43,14 @@ export function openRequestSpans(
     span?.end();
   });
 }
+
+/** Frozen: the attributes of a route are judged once. */
+const describeRequest = (name: string, method: string, route: string) => ({
+  name,
+  attributes: Object.freeze({
+    'http.request.method': method,
+    'http.route': route,
+    'url.path': route,
+    'url.scheme': 'http',
+  }),
+});
