@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
+import { openSpan, startTracing } from '../../../process/tracing.ts';
 import { openSearch } from '../../search.ts';
 import { blocksDrawn } from './blocks-drawn.ts';
 import { sequences } from './fuzz-sequences.ts';
@@ -29,8 +30,18 @@ function report(name: string, { counts }: FuzzedLease): void {
       .join(', ');
   console.info(
     `${name}: ${counts.sequences} sequences, ${counts.pictures} pictures, ${counts.frames} frames, ${counts.events} events\n` +
+      `  spans: ${listed(counts.spans)}\n` +
       `  calls: ${listed(counts.calls)}\n  failed: ${listed(counts.codes)}`,
   );
+}
+
+/** Sends a span of this process, as a runner's are sent. */
+async function sendSpan(collectorUrl: string, name: string): Promise<void> {
+  vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', collectorUrl);
+  const stop = await startTracing({ name: 'test', version: '0', onLost: () => expect.unreachable() }, process.env);
+  openSpan(name, { kind: 'server' }).end();
+  await stop();
+  vi.unstubAllEnvs();
 }
 
 test(
@@ -52,6 +63,10 @@ test(
         } finally {
           report(`${toolset} ${at}`, fuzzed);
         }
+        // Each call was traced, and what was loaded by some.
+        const { 'page load': loads, ...ofCalls } = fuzzed.counts.spans;
+        expect(sum(ofCalls)).toBe(sum(fuzzed.counts.calls));
+        expect(loads).toBeGreaterThan(0);
         // A lease that refuses everything keeps every secret.
         expect(sum(fuzzed.counts.codes)).toBeLessThan(sum(fuzzed.counts.calls) / 2);
       }),
@@ -93,7 +108,8 @@ test('the same search finds what a lease does not know', async () => {
     if (findings.length > 0) found += 1;
     for (const finding of findings) places.add(finding.in);
   }
+  await sendSpan(lease.collector.url, `typed ${PASSWORD}`);
   for (const finding of await fuzzed.end()) places.add(finding.in);
   report(`unguarded: ${found} of ${sampled.length} found it`, fuzzed);
-  expect([...places]).toEqual(expect.arrayContaining(['event', 'picture', 'result', 'video']));
+  expect([...places]).toEqual(expect.arrayContaining(['event', 'picture', 'result', 'span', 'video']));
 }, 300_000);

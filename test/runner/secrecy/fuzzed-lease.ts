@@ -7,7 +7,7 @@ import { BLOCKS, type HostileLease, PASSWORD } from './lease-on-hostile-site.ts'
 
 /** Places in which more than half of a password was found. */
 export interface Finding {
-  readonly in: 'result' | 'picture' | 'event' | 'log' | 'video';
+  readonly in: 'result' | 'picture' | 'event' | 'log' | 'video' | 'span';
   /** The sequence, up to the call whose answer had it. */
   readonly calls?: readonly Call[];
   /** The finding, and its place. */
@@ -19,6 +19,8 @@ export interface Counts {
   pictures: number;
   frames: number;
   events: number;
+  /** Spans at the collector, by name. */
+  readonly spans: Record<string, number>;
   readonly calls: Record<string, number>;
   /** Refusals and failures by their code. */
   readonly codes: Record<string, number>;
@@ -34,14 +36,14 @@ export interface FuzzedLease {
   readonly counts: Counts;
   /** Makes the calls one after the other, and searches the texts of their results. */
   run(calls: readonly Call[]): Promise<Finding[]>;
-  /** Ends the runner, then searches the pictures, and what it reported, logged and recorded. */
+  /** Ends the runner, then searches the pictures, and what it reported, logged, recorded and traced. */
   end(): Promise<Finding[]>;
 }
 
 const FOUND_CHARACTERS_MAX = 1_500;
 
-export function fuzzedLease({ call, controller, runner }: HostileLease): FuzzedLease {
-  const counts: Counts = { sequences: 0, pictures: 0, frames: 0, events: 0, calls: {}, codes: {} };
+export function fuzzedLease({ call, controller, runner, collector }: HostileLease): FuzzedLease {
+  const counts: Counts = { sequences: 0, pictures: 0, frames: 0, events: 0, spans: {}, calls: {}, codes: {} };
   const add = (to: Record<string, number>, key: string) => {
     to[key] = (to[key] ?? 0) + 1;
   };
@@ -53,6 +55,13 @@ export function fuzzedLease({ call, controller, runner }: HostileLease): FuzzedL
     if (parts.length === 0) clean.add(text);
     return parts.length === 0 ? [] : [`${parts[0]} in ${text.slice(0, FOUND_CHARACTERS_MAX)}`];
   };
+  /** Each span whole, and each of its values once more by itself: a value is looked for as it is, and as JSON writes it. */
+  const searchSpans = (): Finding[] =>
+    collector.spans().flatMap(({ name, whole, attributes }) => {
+      add(counts.spans, name);
+      const found = [whole, ...Object.values(attributes).map(String)].flatMap(search);
+      return found.map(each => ({ in: 'span' as const, found: each }));
+    });
   return {
     counts,
     async run(calls) {
@@ -75,6 +84,7 @@ export function fuzzedLease({ call, controller, runner }: HostileLease): FuzzedL
       const events = controller.events.flatMap(event => search(JSON.stringify(event)));
       const findings: Finding[] = events.map(found => ({ in: 'event', found }));
       findings.push(...search(runner.output()).map(found => ({ in: 'log' as const, found })));
+      findings.push(...searchSpans());
       counts.pictures = taken.length;
       for (const ofOneType of [taken.filter(isPng), taken.filter(each => !isPng(each))]) {
         const shown = await blocksDrawn(ofOneType.map(({ picture }) => picture));

@@ -1,7 +1,9 @@
+import { randomBytes } from 'node:crypto';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import type { Toolset } from '../../../contract/assignment.ts';
 import { ENV } from '../../../contract/names.ts';
 import { CODE_META } from '../../../contract/tool-failure.ts';
+import { fakeCollector } from '../../fakes/collector.ts';
 import type { FakeController } from '../../fakes/controller.ts';
 import { type HostileSite, startHostileSite } from '../../site/hostile-site.ts';
 import type { RunnerProcess } from '../start.ts';
@@ -49,6 +51,8 @@ export interface HostileLease extends AsyncDisposable {
   readonly controller: FakeController;
   readonly runner: RunnerProcess;
   readonly client: Client;
+  /** Gets the runner's spans: those of each call and of what its pages load. */
+  readonly collector: Awaited<ReturnType<typeof fakeCollector>>;
   call(name: string, args?: Record<string, unknown>): Promise<Answer>;
   goTo(page: string): Promise<Answer>;
 }
@@ -58,8 +62,10 @@ export async function leaseOnHostileSite(
   { recordVideo = false, hurried = false, secrets = SECRETS }: HostileLeaseOptions = {},
 ): Promise<HostileLease> {
   const site = await startHostileSite({ hurried });
+  const collector = await fakeCollector();
   const lease = await startLease({
-    ...{ toolset, recordVideo, env: { [ENV.insecureLoginOrigins]: site.url } },
+    ...{ toolset, recordVideo },
+    env: { [ENV.insecureLoginOrigins]: site.url, OTEL_EXPORTER_OTLP_ENDPOINT: collector.url },
     prepare(controller) {
       controller.secrets = secrets;
       controller.sites = [
@@ -70,7 +76,8 @@ export async function leaseOnHostileSite(
   });
   const { controller, runner, client } = lease;
   const call = async (name: string, args: Record<string, unknown> = {}): Promise<Answer> => {
-    const result = await client.callTool({ name, arguments: args });
+    const traceparent = `00-${randomBytes(16).toString('hex')}-${randomBytes(8).toString('hex')}-01`;
+    const result = await client.callTool({ name, arguments: args, _meta: { traceparent } });
     const content = result.content as Part[]; // the tool-result shape of the protocol
     return {
       text: content.map(part => part.text ?? '').join('\n'),
@@ -85,10 +92,12 @@ export async function leaseOnHostileSite(
     controller,
     runner,
     client,
+    collector,
     call,
     goTo: page => call('browser_navigate', { url: `${site.url}/${page}` }),
     async [Symbol.asyncDispose]() {
       await lease[Symbol.asyncDispose]();
+      await collector[Symbol.asyncDispose]();
       await site.close();
     },
   };
