@@ -73,9 +73,7 @@ export function wholeNumber(
   if (given === undefined) return otherwise;
   const { data, error } = integer(min, max).safeParse(given.value);
   if (data !== undefined) return data;
-  throw new EnvironmentError(program, [
-    [given.name, `is wrong: ${error?.issues[0]?.message}, not ${shown(given.value)}`],
-  ]);
+  throw new EnvironmentError(program, [[given.name, `is wrong: ${error?.issues[0]?.message}`]]);
 }
 
 /** A value as a message may have it: without what may be a key. */

@@ -77,12 +77,12 @@ describe('a wrong variable is refused before anything is traced, by its name', (
     [
       'OTEL_BSP_MAX_QUEUE_SIZE',
       { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_BSP_MAX_QUEUE_SIZE: 'many' },
-      /from 1 to 65536, not "many"/,
+      /from 1 to 65536$/m,
     ],
     [
       'OTEL_EXPORTER_OTLP_TIMEOUT',
       { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_TIMEOUT: '0' },
-      /from 1 to 600000, not "0"/,
+      /from 1 to 600000, and is 0$/m,
     ],
     [
       'OTEL_TRACES_SAMPLER',
