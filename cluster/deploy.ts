@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { ENDED, ENV, LABELS, NAMESPACES, RUNNER_TEMPLATE, SECCOMP_PROFILE, SERVICES } from '../contract/names.ts';
+import { ENV, LABELS, NAMESPACES, RUNNER_TEMPLATE, SECCOMP_PROFILE, SERVICES } from '../contract/names.ts';
 import type { Environment } from '../manifests/environment-type.ts';
 import { ENVIRONMENTS } from '../manifests/environments.ts';
 import { FOLDERS, type KubernetesObject, renderObjects } from '../manifests/render.ts';
@@ -12,6 +12,7 @@ import { DATABASE_HOST, FIXTURES, fixtures, HOSTS, INGRESS, POSTGRES_SECRET } fr
 import { follow, hasArgo, push, waitUntilSynced } from './gitops.ts';
 import { type ClusterImages, clusterImages } from './images.ts';
 import { apply, clusterEnvironment, kubectl, localTool, tryKubectl } from './kubectl.ts';
+import { namesOfRunners } from './names.ts';
 
 /** The environment `local`, made of these images. */
 const localEnvironment = (images: Omit<ClusterImages, 'fixtures'>): Environment => ({
@@ -89,13 +90,16 @@ export async function deploy({
 /** Applies the objects of an environment as they are rendered; Argo CD, where it follows a repository, has to be paused. */
 export const applyEnvironment = (env: Environment): Promise<string> => apply(coreObjects(env));
 
-/** Resolves when no pod and no Service of the runner is left, but the tombstone of its lease. */
+/** Resolves when no pod of the runner is left, and its name leads to none. */
 export async function nothingLeft(runnerId: string): Promise<void> {
-  const runner = `${LABELS.runnerId}=${runnerId},${LABELS.state}!=${ENDED}`;
-  const own = ['-n', NAMESPACES.runners, 'get', 'pods,services', '-l', runner, '-o', 'name'];
+  const own = ['-n', NAMESPACES.runners, 'get', 'pods', '-l', `${LABELS.runnerId}=${runnerId}`, '-o', 'name'];
+  const names = async () =>
+    (await namesOfRunners(NAMESPACES.runners))
+      .filter(({ hostname, targetRef }) => targetRef !== undefined && hostname?.endsWith(runnerId))
+      .map(({ hostname }) => `name ${hostname}`);
   const deadline = performance.now() + 60_000;
   for (;;) {
-    const left = (await kubectl(own)).trim();
+    const left = [(await kubectl(own)).trim(), ...(await names())].filter(Boolean).join(', ');
     if (left === '') return;
     if (performance.now() > deadline) throw new Error(`left after the lease: ${left}`);
     await delay(500);

@@ -5,7 +5,7 @@ export const NAMESPACES = {
   api: 'omicron',
   /** Controller and egress proxy: they hold secrets, so they are apart from the namespace where pods are created. */
   system: 'omicron-browser-system',
-  /** Runners and their Services, nothing else. */
+  /** Runners and the Service of their names, nothing else. */
   runners: 'omicron-browser',
 } as const;
 
@@ -32,11 +32,14 @@ export const SERVICES = {
   console: 'browser-console',
 } as const;
 
+/** Port of controllers and runners. A name of the headless Service has no port of its own, and leads from the one to the other when a lease ends. */
+const NAMED_PORT = 8080;
+
 export const PORTS = {
-  /** Controller: sessions API, broker, metrics. */
-  controller: 8080,
+  /** Controller: sessions API, broker, metrics, and the MCP endpoint of leases that have ended. */
+  controller: NAMED_PORT,
   /** Runner: /mcp, /assign, /drain, /files, /healthz. */
-  runner: 8080,
+  runner: NAMED_PORT,
   /** Console: its pages and their API. */
   console: 8080,
   /** Egress proxy: HTTP and CONNECT. */
@@ -55,14 +58,14 @@ export const LABELS = {
   userIdHash: 'user_id_hash',
   runnerId: 'omicron.dev/runner-id',
   state: 'omicron.dev/runner-state',
-  /** When the lease ended whose tombstone a Service is, as an annotation: ISO 8601. */
-  endedAt: 'omicron.dev/ended-at',
+  /** The EndpointSlice that has the name of a runner's pod. */
+  nameSlice: 'omicron.dev/name-slice',
   epoch: 'omicron.dev/epoch',
   /** Pods of the API namespace that may reach runners and the controller carry this label with the value `true`. */
   mcpClient: 'omicron.dev/mcp-client',
 } as const;
 
-/** Values of the label `LABELS.state`: of a leased pod, and of the Service that is a tombstone. */
+/** Value of the label `LABELS.state` of a leased pod. */
 export const LEASED = 'leased';
 /**
  * Annotations that keep Karpenter and the cluster autoscaler from moving a leased pod: <https://karpenter.sh/docs/concepts/disruption/#pod-level-controls>.
@@ -72,18 +75,21 @@ export const KEEP_POD = {
   'karpenter.sh/do-not-disrupt': 'true',
   'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false',
 } as const;
-export const ENDED = 'ended';
-/** Tombstones of a cluster: Services of ended leases beside those of runners. */
-export const TOMBSTONES_MAX = 256;
-/** Manager of the EndpointSlices of tombstones; Kubernetes leaves those of others alone. */
+/** The headless Service below which runners have their names. */
+export const RUNNERS_SERVICE = 'runners';
+/** Manager of its EndpointSlices; Kubernetes leaves those of others alone. */
 export const ENDPOINT_MANAGER = 'omicron-browser';
+/** Tombstones of a cluster: names of ended leases beside those of runners. Ten minutes of eight ends a second. */
+export const TOMBSTONES_MAX = 5_000;
 
 /** Label and taint of the browser node group (O16). */
 export const BROWSER_NODES = { key: 'workload', value: 'browser', effect: 'NoSchedule' } as const;
 
 export const RUNNER_NAME_PREFIX = 'pw-mcp-';
-/** Pod and Service of one runner; the prefix is a setting (S12). */
+/** Pod of one runner, and its host name below `RUNNERS_SERVICE`; the prefix is a setting (S12). */
 export const runnerName = (runnerId: string, prefix = RUNNER_NAME_PREFIX): string => `${prefix}${runnerId}`;
+export const runnerHost = (name: string, namespace: string): string =>
+  `${name}.${RUNNERS_SERVICE}.${namespace}.svc.cluster.local`;
 
 /** Temporary folder of a local runner and its browser; what kills the runner deletes it. */
 export const runnerTempName = (runnerId: string): string => `omicron-runner-${runnerId}`;

@@ -7,16 +7,16 @@ import { currentSpan, startTracing, TRACING_VARIABLES } from '../process/tracing
 import { startController } from './compose.ts';
 import type { MakeProvider } from './ports/runners.ts';
 import { ClusterConnections } from './runners/kubernetes/kept-connections.ts';
-import { kubernetesRunners } from './runners/kubernetes/provider.ts';
+import { kubernetesRunners, type WatchingProvider } from './runners/kubernetes/provider.ts';
 import { parseControllerSettings, type Settings } from './settings.ts';
 import { postgresPools } from './store/postgres.ts';
 
 /** Variables that local runners inherit from this process; pods have it from their template. */
 const RUNNER_ENV = [...RUNNER_VARIABLES, ENV.chromiumPath, ENV.ffmpegPath];
 
-/** Runners as pods of the cluster that this process, or its kubeconfig, is in. Watches it from here on. */
+/** Runners as pods of the cluster that this process, or its kubeconfig, is in. Watches it from here on, until the process ends. */
 const podRunners =
-  ({ runnerNamePrefix: namePrefix, podAddress }: Settings): MakeProvider =>
+  ({ runnerNamePrefix: namePrefix, podAddress }: Settings, onMade: (runners: WatchingProvider) => void): MakeProvider =>
   async context => {
     const config = new ClusterConnections(context.clock);
     config.loadFromDefault();
@@ -29,6 +29,7 @@ const podRunners =
       podAddress,
     });
     await runners.start();
+    onMade(runners);
     return runners;
   };
 
@@ -46,13 +47,17 @@ async function main(): Promise<void> {
     connectionsMax: settings.databaseConnections,
     log,
   });
+  let runners: WatchingProvider | undefined;
+  const provider = podRunners(settings, made => {
+    runners = made;
+  });
   const controller = await startController({
     settings,
     database,
     renewals,
     log,
     runnerEnv: pickVariables(process.env, [...RUNNER_ENV, ...TRACING_VARIABLES]),
-    ...(settings.provider === 'kubernetes' ? { provider: podRunners(settings) } : {}),
+    ...(settings.provider === 'kubernetes' ? { provider } : {}),
   });
   const onFailed = (err: unknown) => log.warn({ err }, 'metrics not exported');
   const exported = { name: 'omicron-controller', version, read: controller.readMetrics, onFailed };
@@ -61,6 +66,7 @@ async function main(): Promise<void> {
     log.info({ signal: name }, 'stopping; runners stay leased');
     controller
       .stop()
+      .then(() => runners?.stop())
       .then(stopMetrics)
       .then(() => database.close())
       .then(stopTracing)

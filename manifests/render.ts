@@ -12,6 +12,7 @@ import { monitoring } from './parts/monitoring.ts';
 import { namespaces } from './parts/namespaces.ts';
 import { networkPolicies } from './parts/network.ts';
 import { runnerTemplate } from './parts/runner-template.ts';
+import { runnersService } from './parts/runners-service.ts';
 import { signedImages } from './parts/signed-images.ts';
 import { spareRunners } from './parts/spare.ts';
 
@@ -46,6 +47,7 @@ export function renderObjects(env: Environment): ReadonlyMap<string, KubernetesO
     networkPolicies,
     admission,
     signedImages,
+    runnersService,
     runnerTemplate,
     controller,
     egress,

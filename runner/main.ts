@@ -40,8 +40,11 @@ const CONTROLLER_GONE_MS = 120_000;
 const LAST_ANSWERS_MS = 2_000;
 /** How long the port is kept for a controller that has not taken it yet, or has not asked the process to end. */
 const SUCCESSOR_MS = 2_000;
-/** How long a pod keeps its port besides: kube-proxy follows a Service within a second or two. */
-const LEFT_MS = 3_000;
+/**
+ * How long a pod keeps its port besides: its name leads to the controller, and clients learn that once the answer of their name server is over. CoreDNS
+ * gives it 5 s: <https://coredns.io/plugins/kubernetes/> (`ttl`).
+ */
+const LEFT_MS = 6_000;
 /** After this time the process begins to exit, whatever has not ended. */
 const END_MS = 10_000;
 
@@ -194,7 +197,7 @@ void waitUntilAbandoned({
 
 const exitCode = await Promise.race([runner.ended, tooLate()]);
 if (exitCode === 0 && (isPod || sharesPort)) {
-  // The signal says that the controller has the port; in a pod, that the lease's Service begins to lead to the controller.
+  // The signal says that the controller has the port; in a pod, that the lease's name leads to the controller.
   await Promise.race([terminated, delay(SUCCESSOR_MS)]);
   if (isPod) await delay(LEFT_MS);
 }

@@ -71,7 +71,7 @@ const count = (plus: number): Sum => ({ is: 'sum', unit: 'count', times: 'pods',
 const quota = (hard: Template): Template => {
   const computed: Readonly<Record<string, Template>> = {
     'count/pods': count(0),
-    'count/services': count(TOMBSTONES_MAX),
+    'count/endpointslices.discovery.k8s.io': count(TOMBSTONES_MAX),
     'requests.cpu': sum('pods', 'cpu', 0),
     'limits.cpu': sum('pods', 'cpu', 1),
     'requests.memory': sum('pods', 'memory', 0),

@@ -14,8 +14,6 @@ export interface AdmissionPolicy {
     readonly group?: string;
     readonly operations: readonly string[];
     readonly resources: readonly string[];
-    /** Only objects with these labels, before or after the change. */
-    readonly labels?: Readonly<Record<string, string>>;
   };
   readonly unless?: { readonly name: string; readonly expression: string };
   /** Objects of which each one is `params` in turn: the rules must hold for all of them, and one at least must be there. */

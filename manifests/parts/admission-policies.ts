@@ -1,4 +1,11 @@
-import { ENDPOINT_MANAGER, LABELS, NAMESPACES, PORTS, SERVICE_ACCOUNTS } from '../../contract/names.ts';
+import {
+  ENDPOINT_MANAGER,
+  LABELS,
+  NAMESPACES,
+  PORTS,
+  RUNNERS_SERVICE,
+  SERVICE_ACCOUNTS,
+} from '../../contract/names.ts';
 import type { Environment } from '../environment-type.ts';
 import {
   type AdmissionPolicy,
@@ -17,11 +24,17 @@ import { runnerAccount } from './runner-endpoints.ts';
 /** Name of the pod whose token was sent: the API server adds it to the tokens that it gives to pods, and checks that the pod exists. */
 const SENDER = "request.userInfo.?extra['authentication.kubernetes.io/pod-name'].orValue([])";
 const labelOf = (object: string, label: string): string => `${object}.metadata.?labels[${cel(label)}].orValue('')`;
-const selectorOf = (label: string): string => `object.spec.?selector[${cel(label)}].orValue('')`;
 const MANAGED_BY = 'endpointslice.kubernetes.io/managed-by';
-const UUID = '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$';
+const UUID = '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}';
 /** A name ends with the id of its runner: the prefix is a setting. */
-const isNamedFor = (id: string): string => `${id}.matches(${cel(UUID)}) && object.metadata.name.endsWith(${id})`;
+const isNamedFor = (id: string): string => `${id}.matches(${cel(`^${UUID}$`)}) && object.metadata.name.endsWith(${id})`;
+
+const SERVICE_NAME = 'kubernetes.io/service-name';
+const NAME_SLICES = {
+  group: 'discovery.k8s.io',
+  operations: ['CREATE', 'UPDATE'],
+  resources: ['endpointslices'],
+} as const;
 
 const CONTROLLER = `system:serviceaccount:${NAMESPACES.system}:${SERVICE_ACCOUNTS.controller}`;
 
@@ -76,7 +89,7 @@ const newPods = (env: Environment): readonly AdmissionPolicy[] => [
 /** Keep a running pod as it was created, and closed. */
 const runningPods: readonly AdmissionPolicy[] = [
   {
-    // Services select pods by these labels: a pod with those of another runner would answer that one's clients.
+    // The controller finds a runner's pod by these: a pod with those of another runner would be taken for it.
     name: 'runner-pod-label',
     on: { operations: ['CREATE', 'UPDATE'], resources: ['pods'] },
     rules: [
@@ -137,61 +150,52 @@ const aroundPods: readonly AdmissionPolicy[] = [
     on: { operations: ['CREATE', 'UPDATE'], resources: ['services'] },
     rules: [
       {
-        must: `request.operation != 'CREATE' || request.userInfo.username == ${cel(CONTROLLER)}`,
-        else: 'only the session controller creates Services here',
-      },
-      {
-        must: "object.spec.?type.orValue('ClusterIP') == 'ClusterIP' && object.spec.?externalIPs.orValue([]).size() == 0",
-        else: 'an MCP endpoint is reached from inside the cluster alone (ClusterIP, no external address)',
-      },
-      {
-        must: "request.operation != 'UPDATE' || object.spec.?selector.orValue({}) == oldObject.spec.?selector.orValue({})",
-        else: 'the name of a runner leads to no other runner',
-      },
-      {
         must:
-          `request.operation != 'CREATE' || (${selectorOf(LABELS.app)} == ${cel(LABELS.runnerApp)} && ` +
-          `object.spec.?selector.orValue({}).size() == 2 && ${isNamedFor(selectorOf(LABELS.runnerId))})`,
-        else: 'a Service leads to the runner whose name it has, by its labels',
-      },
-      {
-        must: `object.spec.?ports.orValue([]).all(p, string(p.?targetPort.orValue(p.port)) == '${PORTS.runner}')`,
-        else: "a Service leads to its runner's one port",
+          `object.metadata.name == ${cel(RUNNERS_SERVICE)} && object.spec.?clusterIP.orValue('') == 'None' && ` +
+          "object.spec.?selector.orValue({}).size() == 0 && object.spec.?type.orValue('ClusterIP') == 'ClusterIP' && " +
+          'object.spec.?externalIPs.orValue([]).size() == 0',
+        else: 'the one Service here is headless and has the names of runners, which are reached from inside the cluster alone',
       },
     ],
   },
   {
-    name: 'runner-endpoint-of-tombstone',
-    on: { group: 'discovery.k8s.io', operations: ['CREATE', 'UPDATE'], resources: ['endpointslices'] },
-    unless: { name: 'not-the-controller', expression: `request.userInfo.username != ${cel(CONTROLLER)}` },
+    name: 'runner-names',
+    on: NAME_SLICES,
     rules: [
       {
-        must:
-          `${labelOf('object', MANAGED_BY)} == ${cel(ENDPOINT_MANAGER)} && ` +
-          `object.endpoints.size() == 1 && object.endpoints[0].addresses.size() == 1 && ` +
-          `object.?ports.orValue([]).all(p, p.?port.orValue(0) == ${PORTS.controller})`,
-        else: "the controller adds one address to the name of an ended lease, at the controller's port",
+        must: `request.userInfo.username == ${cel(CONTROLLER)} && ${SENDER}.size() == 1`,
+        else: "names of runners are written with the token of a controller's pod",
       },
-      { must: `${SENDER}.size() == 1`, else: "the name of an ended lease is kept by the token of a controller's pod" },
+      {
+        must:
+          `${labelOf('object', SERVICE_NAME)} == ${cel(RUNNERS_SERVICE)} && ` +
+          `${labelOf('object', MANAGED_BY)} == ${cel(ENDPOINT_MANAGER)} && object.addressType != 'FQDN'`,
+        else: `the controller writes addresses of the Service ${RUNNERS_SERVICE} alone`,
+      },
+      {
+        must: `object.?ports.orValue([]).size() == 1 && object.ports.all(p, p.?port.orValue(0) == ${PORTS.runner})`,
+        else: "a name leads to a runner's one port",
+      },
+      {
+        must:
+          'object.endpoints.all(e, e.addresses.size() == 1 && ' +
+          `e.?hostname.orValue('').matches(${cel(`^[a-z][a-z0-9-]*${UUID}$`)}))`,
+        else: 'an entry is the name of a runner, which ends with its id, and one address',
+      },
     ],
   },
   {
-    // By the label of the policy above: where no controller runs there are no parameters, and Kubernetes' own slices go on.
-    name: 'runner-endpoint-of-sender',
-    on: {
-      group: 'discovery.k8s.io',
-      operations: ['CREATE', 'UPDATE'],
-      resources: ['endpointslices'],
-      labels: { [MANAGED_BY]: ENDPOINT_MANAGER },
-    },
-    unless: { name: 'not-the-controller', expression: `request.userInfo.username != ${cel(CONTROLLER)}` },
+    // One that leads to a runner may be removed. The names of an ended lease are answered by a controller, and by no pod that a stolen token names.
+    name: 'runner-name-stays',
+    on: NAME_SLICES,
     params: { kind: 'Pod', namespace: NAMESPACES.system, labels: CONTROLLER_PODS },
     rules: [
       {
         must:
-          `${SENDER}.size() == 1 && (params.metadata.name != ${SENDER}[0] || ` +
-          `object.endpoints.all(e, e.addresses.all(a, a == params.?status.podIP.orValue(''))))`,
-        else: 'the name of an ended lease leads to the pod whose token was sent',
+          `request.operation != 'UPDATE' || params.metadata.name != ${SENDER}.join() || ` +
+          "object.endpoints.all(e, e.addresses[0] == params.?status.podIP.orValue('') || " +
+          "oldObject.endpoints.all(o, o.?hostname.orValue('') != e.?hostname.orValue('') || o.addresses[0] == e.addresses[0]))",
+        else: 'a name moves to the pod whose token was sent, and nowhere else',
       },
     ],
   },

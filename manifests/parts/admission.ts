@@ -45,7 +45,6 @@ const spec = ({ on, unless, params, variables, rules }: AdmissionPolicy) => ({
   failurePolicy: 'Fail',
   ...(params ? { paramKind: { apiVersion: 'v1', kind: params.kind } } : {}),
   matchConstraints: {
-    ...(on.labels ? { objectSelector: { matchLabels: on.labels } } : {}),
     resourceRules: [
       {
         apiGroups: [on.group ?? ''],

@@ -31,18 +31,15 @@ export const CONTROLLER_RIGHTS: readonly Right[] = [
     },
   },
   {
-    resource: 'services',
-    verbs: {
-      create: 'each runner has a name under which its MCP endpoint is reached',
-      patch: 'when its lease ends, the name stays for ten minutes as a tombstone',
-      list: 'tombstones are found when their time is over, also those of a replica that is gone',
-      delete: 'the end of a tombstone',
-    },
-  },
-  {
     group: 'discovery.k8s.io',
     resource: 'endpointslices',
-    verbs: { create: 'a tombstone leads to the controller, which says why the lease has ended' },
+    verbs: {
+      get: 'an entry is added to the slice as it is now: other replicas write there too',
+      list: 'names are found whose pod is gone, also those of a replica that is gone',
+      create: 'each runner has a name under which its MCP endpoint is reached',
+      update: 'a name is added, and leads to the controller once its lease has ended',
+      delete: 'a slice without names',
+    },
   },
   {
     resource: 'podtemplates',

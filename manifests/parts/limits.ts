@@ -31,7 +31,8 @@ export function limits(scope: Construct, env: Environment): void {
     spec: {
       hard: {
         'count/pods': count(pods),
-        'count/services': count(pods + TOMBSTONES_MAX),
+        // Even if each name had a slice of its own.
+        'count/endpointslices.discovery.k8s.io': count(pods + TOMBSTONES_MAX),
         'services.loadbalancers': count(0),
         'services.nodeports': count(0),
         // The right to create pods gives access to Secrets, so there are none.

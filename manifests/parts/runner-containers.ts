@@ -10,9 +10,10 @@ import { CONTROLLER_URL, EGRESS_URL } from './runner-endpoints.ts';
 
 /**
  * The parts of a runner's end before and after its upload: the session is hibernated within 8 s and the browser ends within 10 s (runner/runner.ts,
- * runner/main.ts), and the uploader has 8 s to report what is lost (runner/uploader/upload.ts), with 7 s to spare.
+ * runner/main.ts), and the uploader has 8 s to report what is lost (runner/uploader/upload.ts), with 10 s to spare,
+ * six of which the runner keeps its port for clients whose name servers still have its address.
  */
-const END_SECONDS = 18 + 8 + 7;
+const END_SECONDS = 18 + 8 + 10;
 
 /** With the end, the two minutes that a spot instance leaves. */
 const UPLOAD_SECONDS = 120 - END_SECONDS;
@@ -41,7 +42,7 @@ const runnerSettings = (env: Environment) =>
       [ENV.controllerUrl]: fixedSetting(CONTROLLER_URL, FIXED.address),
       [ENV.egressUrl]: fixedSetting(EGRESS_URL, FIXED.address),
       [ENV.outputDir]: fixedSetting(OUTPUT.mountPath, FIXED.volume),
-      [ENV.runnerHost]: fixedSetting('0.0.0.0', 'the Service of a runner reaches its pod by the address of the pod'),
+      [ENV.runnerHost]: fixedSetting('0.0.0.0', 'clients reach a runner by the address of its pod'),
       [ENV.runnerPort]: fixedSetting(String(PORTS.runner), FIXED.port),
       [ENV.logLevel]: byField('logLevel', env.logLevel),
       [ENV.keepPages]: byField('runner.keepPages', env.runner.keepPages),
@@ -93,7 +94,7 @@ export function browser(env: Environment): k8s.Container {
     ports: [{ name: 'mcp', containerPort: PORTS.runner, protocol: 'TCP' }],
     // A browser has a minute to start (controller/compose.ts); the other probes begin after that.
     startupProbe: { ...health, periodSeconds: 1, failureThreshold: 60 },
-    // O11: only the port, so that a slow page does not remove the runner from its Service.
+    // O11: only the port, so that a slow page does not make the pod unready.
     readinessProbe: { tcpSocket: { port: portNumber(PORTS.runner) }, periodSeconds: 5, timeoutSeconds: 2 },
     // Asks the browser, so that a dead Chromium in a live process is noticed. A runner that does not answer at all is killed by its own watchdog
     // (runner/watchdog.ts) within 20 s, before this probe fails: the pod ends with its browser, so the kubelet would wait for the grace of the

@@ -153,7 +153,7 @@ describe('[A1] acceptance over streamable HTTP, on a Kubernetes without a cloud'
     expect(seen.sessions.map(({ session_id }) => session_id)).toEqual([hers.sessionId]);
   });
 
-  test('[O22] TTL expiry: an idle lease ends, its pod and Service go, the next request starts a new epoch', async () => {
+  test('[O22] TTL expiry: an idle lease ends, its pod and name go, the next request starts a new epoch', async () => {
     // Not by the SDK: that keeps what it holds alive.
     const request = { user_id: someUser('ada'), conversation_id: 'same', ttl_seconds: 5, record_video: false };
     const idle = async () => {

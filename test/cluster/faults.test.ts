@@ -7,6 +7,7 @@ import { type Ingress, openIngress } from '../../cluster/ingress.ts';
 import { kubectl, tryKubectl } from '../../cluster/kubectl.ts';
 import { LABELS, NAMESPACES, RUNNER_TEMPLATE } from '../../contract/names.ts';
 import { eventually } from '../eventually.ts';
+import { v2 } from '../runner/mcp-clients.ts';
 import { argoPaused } from './argo-paused.ts';
 import { controllers, inSystem, killControllers } from './controllers.ts';
 import { rows } from './database.ts';
@@ -188,6 +189,10 @@ test(
         ['create', '--raw', `/api/v1/namespaces/${NAMESPACES.system}/pods/${name}/eviction`, '-f', '-'],
         JSON.stringify({ apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace: NAMESPACES.system } }),
       );
+    const over = await sessions.acquire({
+      ...{ userId: `fault-${randomUUID()}`, conversationId: 'c', recordVideo: false, waitSeconds: 120 },
+    });
+    await over.end();
     const [first, second] = await controllers();
     let rolling = true;
     const failed: unknown[] = [];
@@ -222,6 +227,12 @@ test(
       await Promise.all(busy);
     }
     expect(failed).toEqual([]);
+    const client = await eventually('another replica answers for the lease that ended before', () => v2(over));
+    expect(await client.call('browser_tabs', { action: 'list' })).toMatchObject({
+      isError: true,
+      text: expect.stringContaining('The lease has ended: the platform ended it.'),
+    });
+    await client.close();
     await afterwards('controllers evicted and rolled', { sessionsLost: 0 }, () => serves(held));
   },
 );

@@ -3,24 +3,26 @@ import {
   CoreV1Api,
   DiscoveryV1Api,
   type KubeConfig,
+  type V1Endpoint,
   type V1EndpointSlice,
   type V1Pod,
-  type V1Service,
 } from '@kubernetes/client-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { kubectl, stream, tryKubectl } from '../../cluster/kubectl.ts';
 import {
-  ENDED,
   LABELS,
   NAMESPACES,
   PORTS,
   RUNNER_TEMPLATE,
+  RUNNERS_SERVICE,
   runnerName,
   SERVICE_ACCOUNTS,
 } from '../../contract/names.ts';
 import { MERGE_PATCH } from '../../controller/runners/kubernetes/api.ts';
-import { runnerPod, runnerService, tombstoneEndpoint } from '../../controller/runners/kubernetes/objects.ts';
+import { nameSlice } from '../../controller/runners/kubernetes/name-slices.ts';
+import { tombstone } from '../../controller/runners/kubernetes/names.ts';
+import { runnerPod } from '../../controller/runners/kubernetes/objects.ts';
 import { ENVIRONMENTS } from '../../manifests/environments.ts';
 import { CONTROLLER_RIGHTS } from '../../manifests/parts/controller-rights.ts';
 import { type KubernetesObject, renderObjects } from '../../manifests/render.ts';
@@ -57,7 +59,7 @@ const createPod = (body: unknown, as = CONTROLLER) =>
 beforeAll(async () => {
   await cluster.borrow(argoCrds());
   const template = JSON.parse(await kubectl(['get', ...inRunners, 'podtemplate', RUNNER_TEMPLATE, '-o', 'json']));
-  pod = runnerPod(template, RUNNER_ID, runnerName(RUNNER_ID));
+  pod = runnerPod(template, RUNNER_ID, runnerName(RUNNER_ID), `${RUNNERS_SERVICE}-x-0`);
   // A new policy is enforced within a moment, not at once.
   await eventually('every policy is enforced', async () => {
     const policies = new Map(HOSTILE_PODS.map(hostile => [hostile.policy, hostile]));
@@ -133,10 +135,8 @@ describe('the API server', () => {
 });
 
 describe("the runners' namespace", () => {
-  test('admits the pod that the controller makes from the template, and its Service', async () => {
+  test('admits the pod that the controller makes from the template', async () => {
     expect(await createPod(pod)).toMatchObject({ ok: true });
-    const service = runnerService({ ...pod, metadata: { ...pod.metadata, uid: RUNNER_ID } }, RUNNER_ID);
-    expect(await createPod(service)).toMatchObject({ ok: true });
   });
 
   test('admits the pod as the IRSA webhook of EKS leaves it', async () => {
@@ -223,65 +223,73 @@ describe("the runners' namespace", () => {
     describe("with the token of a controller's pod", () => {
       let controller: V1Pod;
       let holder: KubeConfig;
-      let victim: V1Service;
+      let victim: V1EndpointSlice;
+      let entry: V1Endpoint;
+      const api = (config = holder) => config.makeApiClient(DiscoveryV1Api);
       beforeAll(async () => {
         const selector = `${LABELS.app}=${LABELS.controllerApp}`;
         const pods = await podsOf(NAMESPACES.system, selector);
         controller = pods.find(({ status }) => status?.phase === 'Running') ?? {};
         holder = await asController(controller.metadata?.name);
-        victim = JSON.parse(await kubectl(['get', ...inRunners, 'service', name, '-o', 'json']));
+        const found = await eventually('a runner has its name', async () => {
+          const { items } = await api().listNamespacedEndpointSlice({ namespace: NAMESPACES.runners });
+          return items.find(({ endpoints }) => endpoints?.some(({ targetRef }) => targetRef !== undefined));
+        });
+        victim = found;
+        entry = found.endpoints?.find(({ targetRef }) => targetRef !== undefined) as V1Endpoint; // it was found by this
       });
       const dryRun = { namespace: NAMESPACES.runners, dryRun: 'All' };
-      const createService = (body: V1Service, config = holder) =>
-        answerOf(config.makeApiClient(CoreV1Api).createNamespacedService({ ...dryRun, body }));
-      const patchService = (body: object) =>
-        answerOf(
-          holder.makeApiClient(CoreV1Api).patchNamespacedService({ ...dryRun, name, body: { ...body } }, MERGE_PATCH),
-        );
-      const createSlice = (body: V1EndpointSlice, config = holder) =>
-        answerOf(config.makeApiClient(DiscoveryV1Api).createNamespacedEndpointSlice({ ...dryRun, body }));
-      const INSIDE = "ValidatingAdmissionPolicy 'runner-service-inside'";
-      const TOMBSTONE = "ValidatingAdmissionPolicy 'runner-endpoint-of-"; // whichever is heard first
+      const create = (body: V1EndpointSlice, config = holder) =>
+        answerOf(api(config).createNamespacedEndpointSlice({ ...dryRun, body }));
+      const replace = (endpoints: V1Endpoint[], config = holder) => {
+        const [name, body] = [victim.metadata?.name ?? '', { ...victim, endpoints }];
+        delete body.metadata?.resourceVersion; // other names may come and go meanwhile
+        return answerOf(api(config).replaceNamespacedEndpointSlice({ ...dryRun, name, body }));
+      };
+      const NAMES = "ValidatingAdmissionPolicy 'runner-names'";
+      const STAYS = "ValidatingAdmissionPolicy 'runner-name-stays'";
+      const others = () => (victim.endpoints ?? []).filter(each => each !== entry);
 
-      test('the name of a runner leads to no other runner, address or port', async () => {
-        const other = randomUUID();
-        const own = runnerService({ metadata: { name: runnerName(other), uid: other } }, other);
-        expect(await createService(own)).toBe('admitted');
-        const { selector: _, ...unselected } = own.spec ?? {};
-        const theirs = victim.spec?.selector ?? {};
-        for (const spec of [
-          unselected,
-          { ...own.spec, selector: theirs },
-          { ...own.spec, selector: { [LABELS.app]: LABELS.runnerApp } },
-          { ...own.spec, selector: { ...own.spec?.selector, [LABELS.state]: 'warm' } },
-          { ...own.spec, selector: { any: 'other' } },
-          { ...own.spec, externalIPs: ['192.0.2.1'] },
-          { ...own.spec, ports: [{ name: 'mcp', port: PORTS.runner, targetPort: 22 }] },
-          { ...unselected, type: 'ExternalName', externalName: 'a.test' },
+      test('a name is written for the one Service, with the name of a runner, one address and its port', async () => {
+        const own = nameSlice('runners-x-0', [{ hostname: runnerName(randomUUID()), addresses: ['10.0.0.7'] }]);
+        const labels = own.metadata?.labels ?? {};
+        const [one] = own.endpoints ?? [];
+        expect(await create(own)).toBe('admitted');
+        for (const hostile of [
+          { ...own, metadata: { ...own.metadata, labels: { ...labels, 'kubernetes.io/service-name': 'other' } } },
+          { ...own, metadata: { ...own.metadata, labels: {} } },
+          { ...own, ports: [{ name: 'mcp', port: 22 }] },
+          { ...own, ports: [...(own.ports ?? []), { name: 'more', port: 22 }] },
+          { ...own, ports: [] },
+          { ...own, addressType: 'FQDN' as const, endpoints: [{ ...one, addresses: ['a.test'] }] },
+          { ...own, endpoints: [{ ...one, hostname: 'www', addresses: ['10.0.0.7'] }] },
+          { ...own, endpoints: [{ addresses: ['10.0.0.7'] }] },
+          { ...own, endpoints: [{ ...one, addresses: ['10.0.0.7', '10.0.0.8'] }] },
         ])
-          expect(await createService({ ...own, spec }), JSON.stringify(spec)).toContain(INSIDE);
-        // The name of a live runner, for what the holder would create once it has deleted the Service.
-        expect(await createService({ ...own, metadata: { ...own.metadata, name } })).toContain(INSIDE);
-        expect(await patchService({ spec: { selector: { [LABELS.runnerId]: other } } })).toContain(INSIDE);
-        expect(await patchService({ spec: { selector: null } })).toContain(INSIDE);
-        expect(await patchService({ spec: { ports: [{ port: PORTS.runner, targetPort: 22 }] } })).toContain(INSIDE);
-        expect(await patchService({ metadata: { labels: { [LABELS.state]: ENDED } } })).toBe('admitted');
+          expect(await create(hostile), JSON.stringify(hostile)).toContain(NAMES);
+        // The API server itself refuses addresses of the node.
+        for (const address of ['127.0.0.1', '169.254.169.254'])
+          expect(await create({ ...own, endpoints: [{ ...one, addresses: [address] }] })).toMatch(/Invalid value/);
       });
 
-      test('the name of an ended lease leads to that pod at its port, and to no other address', async () => {
-        const own = addressOf(controller);
-        const slice = tombstoneEndpoint({ metadata: { name, uid: RUNNER_ID } }, own);
-        expect(await createSlice(slice)).toBe('admitted');
-        for (const hostile of [
-          tombstoneEndpoint({ metadata: { name, uid: RUNNER_ID } }, '10.0.0.7'),
-          { ...slice, ports: [{ ...slice.ports?.[0], port: 22 }] },
-          { ...slice, endpoints: [own, own].map(address => ({ addresses: [address] })) },
-          { ...slice, endpoints: [{ addresses: [own, '10.0.0.7'] }] },
-          { ...slice, metadata: { ...slice.metadata, labels: { 'kubernetes.io/service-name': name } } },
-        ])
-          expect(await createSlice(hostile), JSON.stringify(hostile)).toContain(TOMBSTONE);
-        // A token of the account that no pod has says nothing about an address.
-        expect(await createSlice(slice, await asController())).toContain(TOMBSTONE);
+      test('a name is written with the token of a pod of the controller, and with no other', async () => {
+        const own = nameSlice('runners-x-0', [{ hostname: runnerName(randomUUID()), addresses: ['10.0.0.7'] }]);
+        expect(await create(own, await asController())).toContain(NAMES);
+        expect((await createPod(own, '')).stderr).toContain(NAMES);
+        expect(await replace(victim.endpoints ?? [], await asController())).toContain(NAMES);
+      });
+
+      test('the name of a runner moves to that pod when its lease ends, and to no other address', async () => {
+        const name = entry.hostname ?? '';
+        const kept = tombstone(name, addressOf(controller));
+        expect(await replace([...others(), kept])).toBe('admitted');
+        expect(await replace([...others(), { ...entry, conditions: { ready: false } }])).toBe('admitted');
+        expect(await replace(others())).toBe('admitted');
+        const elsewhere = [tombstone(name, '10.0.0.7'), { ...entry, addresses: ['10.0.0.7'] }];
+        for (const moved of [...elsewhere, ...elsewhere.map(each => ({ ...each, conditions: {} }))])
+          expect(await replace([...others(), moved]), JSON.stringify(moved)).toContain(STAYS);
+        // beside the one that it has
+        expect(await replace([...others(), entry, tombstone(name, '10.0.0.7')])).not.toBe('admitted');
       });
 
       test('a runner stays the one that it is', async () => {
@@ -304,18 +312,32 @@ describe("the runners' namespace", () => {
     });
   });
 
-  test('has no Service that leads in from outside', async () => {
-    const service = runnerService({ ...pod, metadata: { ...pod.metadata, uid: RUNNER_ID } }, RUNNER_ID);
-    for (const type of ['NodePort', 'LoadBalancer', 'ExternalName'])
-      expect(
-        (
-          await createPod({
-            ...service,
-            spec: { ...service.spec, type, ...(type === 'ExternalName' ? { externalName: 'a.test' } : {}) },
-          })
-        ).stderr,
-      ).toContain("ValidatingAdmissionPolicy 'runner-service-inside'");
-    expect((await createPod(service, '')).stderr).toContain("ValidatingAdmissionPolicy 'runner-service-inside'");
+  test('has the one headless Service, and none that leads in from outside or to a pod of its choice', async () => {
+    const shipped = local.find(({ kind, metadata }) => kind === 'Service' && metadata.name === RUNNERS_SERVICE);
+    const { spec, ...service } = { ...shipped, metadata: { ...shipped?.metadata, labels: {} } } as KubernetesObject & {
+      spec: object;
+    };
+    const apply = (body: object) =>
+      tryKubectl(['apply', '--server-side', '--force-conflicts', '--dry-run=server', '-f', '-'], JSON.stringify(body));
+    expect(await apply({ ...service, spec })).toMatchObject({ ok: true });
+    const INSIDE = "ValidatingAdmissionPolicy 'runner-service-inside'";
+    const headless = { ...spec, clusterIP: 'None' };
+    for (const hostile of [
+      { type: 'NodePort', ports: [{ port: PORTS.runner }] },
+      { type: 'LoadBalancer', ports: [{ port: PORTS.runner }] },
+      { type: 'ExternalName', externalName: 'a.test' },
+      { ports: [{ port: PORTS.runner }], selector: { [LABELS.app]: LABELS.runnerApp } },
+      { ...headless, externalIPs: ['192.0.2.1'] },
+      headless,
+    ]) {
+      const other = { ...service, metadata: { name: 'other', namespace: NAMESPACES.runners }, spec: hostile };
+      for (const as of [CONTROLLER, '']) expect((await createPod(other, as)).ok, JSON.stringify(hostile)).toBe(false);
+      expect((await createPod(other, '')).stderr, JSON.stringify(hostile)).toContain(INSIDE);
+    }
+    // One without a selector has both families of addresses, by default; with one that is refused on a cluster of a single family.
+    const selector = { [LABELS.runnerId]: RUNNER_ID };
+    const selecting = { ...headless, selector, ipFamilyPolicy: 'SingleStack', ipFamilies: ['IPv4'] };
+    expect((await apply({ ...service, spec: selecting })).stderr).toContain(INSIDE);
   });
 
   test('refuses every Secret', async () => {

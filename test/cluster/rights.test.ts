@@ -4,7 +4,7 @@ import type { KubeConfig } from '@kubernetes/client-node';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { kubectl } from '../../cluster/kubectl.ts';
-import { ENDED, LABELS, runnerName, SERVICE_ACCOUNTS } from '../../contract/names.ts';
+import { LABELS, runnerName, SERVICE_ACCOUNTS } from '../../contract/names.ts';
 import { kubernetesRunners } from '../../controller/runners/kubernetes/provider.ts';
 import { CONTROLLER_RIGHTS, type Right } from '../../manifests/parts/controller-rights.ts';
 import { eventually } from '../eventually.ts';
@@ -12,7 +12,7 @@ import { providerContext } from '../fakes/provider-context.ts';
 import { asAccount, copyRunnersNamespace, type NamespaceCopy } from './runners-namespace-copy.ts';
 
 // The provider with all rights of the controller except one. Each of them has its reason in CONTROLLER_RIGHTS;
-// here is the proof that it is needed. Pods wait for a node that does not exist: nothing runs.
+// here is the proof that it is needed. Pods wait for a node that does not exist: nothing runs, though some have an address.
 
 type Runners = ReturnType<typeof kubernetesRunners>;
 
@@ -28,7 +28,7 @@ beforeAll(async () => {
   await whole.runners.start();
 });
 afterAll(async () => {
-  whole?.runners.stop();
+  await whole?.runners.stop();
   await copy?.[Symbol.asyncDispose]();
 });
 
@@ -66,7 +66,11 @@ function runnersOf(config: KubeConfig): { runners: Runners; logged: () => string
     },
   });
   const runners = kubernetesRunners({
-    ...providerContext({ log: pino({}, sink) }),
+    // what whenWarm reads of a runner
+    ...providerContext({
+      log: pino({}, sink),
+      healthOf: async () => ({ phase: 'warm', boot_id: randomUUID() }) as never,
+    }),
     config,
     namespace: copy.namespace,
     templateName: 'never-runs',
@@ -81,6 +85,22 @@ async function made(): Promise<string> {
   await whole.runners.create(id);
   return id;
 }
+
+/** A runner created by an administrator whose pod has an address, and whose name belongs into this slice. */
+async function addressed(slice: string = `runners-${randomUUID()}`): Promise<string> {
+  const id = await made();
+  const pod = ['-n', copy.namespace, 'patch', 'pod', runnerName(id), '--type=merge', '-p'];
+  await kubectl([...pod, JSON.stringify({ metadata: { labels: { [LABELS.nameSlice]: slice } } })]);
+  const conditions = [{ type: 'Ready', status: 'True' }];
+  const status = { podIP: '10.0.0.9', podIPs: [{ ip: '10.0.0.9' }], conditions };
+  await kubectl([...pod, JSON.stringify({ status }), '--subresource=status']);
+  return id;
+}
+const warm = (runners: Runners, id: string) => runners.whenWarm(id, AbortSignal.timeout(20_000));
+const naming = (slice: () => Promise<string>) => async (config: KubeConfig) => {
+  const id = await addressed(await slice());
+  return started(config, ({ runners }) => thrown(warm(runners, id)));
+};
 
 const thrown = async (call: Promise<unknown>): Promise<string> => {
   const error: unknown = await call.then(
@@ -100,11 +120,16 @@ const NEEDED_BY: Readonly<Record<string, (config: KubeConfig) => Promise<string>
   'create pods': config => started(config, ({ runners }) => thrown(runners.create(randomUUID()))),
   'delete pods': config => started(config, async ({ runners }) => thrown(runners.remove(await made()))),
   'patch pods': marking,
-  'patch services': ending,
-  'create endpointslices': ending,
-  'list services': sweeping,
-  'delete services': sweeping,
-  'create services': config => started(config, ({ runners }) => thrown(runners.create(randomUUID()))),
+  'get endpointslices': naming(async () => `runners-${randomUUID()}`),
+  'create endpointslices': naming(async () => `runners-${randomUUID()}`),
+  'update endpointslices': naming(async () => {
+    const slice = `runners-${randomUUID()}`;
+    await warm(whole.runners, await addressed(slice));
+    return slice;
+  }),
+  'list endpointslices': config =>
+    started(config, ({ logged }) => eventually('it says why', () => /forbidden/i.test(logged()) && logged())),
+  'delete endpointslices': unnaming,
   'list podtemplates': watching,
   'watch podtemplates': watching,
   'get serviceaccounts': marking,
@@ -119,7 +144,7 @@ async function started(
   try {
     return await act(under);
   } finally {
-    under.runners.stop();
+    await under.runners.stop();
   }
 }
 
@@ -130,7 +155,7 @@ async function watching(config: KubeConfig): Promise<string> {
   try {
     return await eventually('it says why', () => /forbidden/i.test(logged()) && logged());
   } finally {
-    runners.stop();
+    await runners.stop();
     await starting;
   }
 }
@@ -144,31 +169,14 @@ async function marking(config: KubeConfig): Promise<string> {
   });
 }
 
-/** Nor does its end wait for its tombstone. */
-async function ending(config: KubeConfig): Promise<string> {
+/** The last name of a slice goes with the next sweep. */
+async function unnaming(config: KubeConfig): Promise<string> {
+  const id = await addressed();
+  await warm(whole.runners, id);
   return started(config, async ({ runners, logged }) => {
-    const id = await made();
-    whole.runners.markLeased(id, { sessionId: randomUUID(), epoch: 1, userIdHash: 'hash' });
-    const label = ['-n', copy.namespace, 'get', 'pod', runnerName(id), '-o', 'jsonpath={.metadata.labels}'];
-    await eventually('it is a lease', async () => (await kubectl(label)).includes('leased'));
     await runners.remove(id);
     return eventually('it says why', () => /forbidden/i.test(logged()) && logged());
   });
-}
-
-/** Tombstones whose time is over are removed from the start on. */
-async function sweeping(config: KubeConfig): Promise<string> {
-  const name = `over-${randomUUID()}`;
-  const labels = { [LABELS.state]: ENDED };
-  const metadata = {
-    name,
-    namespace: copy.namespace,
-    labels,
-    annotations: { [LABELS.endedAt]: '2020-01-01T00:00:00Z' },
-  };
-  const service = { apiVersion: 'v1', kind: 'Service', metadata, spec: { ports: [{ port: 80 }] } };
-  await kubectl(['create', '-f', '-'], JSON.stringify(service));
-  return started(config, ({ logged }) => eventually('it says why', () => /forbidden/i.test(logged()) && logged()));
 }
 
 /** A line of the log: the client library keeps the path of a refused watch, not the server's sentence. */

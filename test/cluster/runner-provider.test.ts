@@ -2,9 +2,11 @@ import { randomUUID } from 'node:crypto';
 import type { V1Pod } from '@kubernetes/client-node';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { kubectl } from '../../cluster/kubectl.ts';
+import { namesOfRunners } from '../../cluster/names.ts';
 import {
   KEEP_POD,
   LABELS,
+  NAMESPACES,
   PORTS,
   RUNNER_COMMAND,
   RUNNER_TEMPLATE,
@@ -42,8 +44,9 @@ afterAll(async () => {
 });
 
 async function podRunners() {
-  const config = await asController();
-  const started: { stop(): void }[] = [];
+  const [controller] = await podsOf(NAMESPACES.system, `${LABELS.app}=${LABELS.controllerApp}`);
+  const config = await asController(controller?.metadata?.name);
+  const started: { stop(): Promise<void> }[] = [];
   const ended = new Set<string>();
   const provider = async ({ namespace }: NamespaceCopy = copy, templateName: string = RUNNER_TEMPLATE) => {
     const runners = kubernetesRunners({
@@ -71,7 +74,7 @@ async function podRunners() {
     another: provider,
     broken: (why: 'runner_start_failed' | 'sandbox_runtime_required') => provider(brokenCopy, why.replaceAll('_', '-')),
     published: (id: string) => ({
-      mcpUrl: `http://${runnerName(id)}.${copy.namespace}.svc.cluster.local:${PORTS.runner}/mcp`,
+      mcpUrl: `http://${runnerName(id)}.runners.${copy.namespace}.svc.cluster.local:${PORTS.runner}/mcp`,
       workload: runnerName(id),
     }),
     async kill(id: string) {
@@ -83,15 +86,18 @@ async function podRunners() {
     },
     async leftovers(id: string) {
       const found = await Promise.all(
-        [copy, brokenCopy].map(({ namespace }) =>
-          kubectl(['-n', namespace, 'get', 'pods,services', '-l', `${LABELS.runnerId}=${id}`, '-o', 'name']),
-        ),
+        [copy, brokenCopy].map(async ({ namespace }) => [
+          ...(await kubectl(['-n', namespace, 'get', 'pods', '-l', `${LABELS.runnerId}=${id}`, '-o', 'name'])).split(
+            '\n',
+          ),
+          ...(await namesOfRunners(namespace)).map(({ hostname = '' }) => hostname).filter(name => name.endsWith(id)),
+        ]),
       );
-      return found.flatMap(names => names.split('\n')).filter(name => name !== '');
+      return found.flat().filter(name => name !== '');
     },
     endNoticed: (id: string) => ended.has(id),
     async [Symbol.asyncDispose]() {
-      for (const each of started) each.stop();
+      for (const each of started) await each.stop();
     },
   };
 }

@@ -16,7 +16,7 @@ export interface ApiFailure {
 /** The part of an API server that the controller uses, in memory, in one namespace. */
 export interface FakeApiServer extends AsyncDisposable {
   readonly config: KubeConfig;
-  /** `POST pods`, `DELETE pods/a`, in order; lists and watches are not among them. */
+  /** `POST pods`, `DELETE pods/a`, in order; lists and watches are not among them. Each write gives its object another `resourceVersion`. */
   readonly calls: readonly string[];
   /** Objects by `resource/name`. */
   readonly objects: Map<string, KubernetesObject>;
@@ -33,22 +33,38 @@ export async function fakeApiServer(namespace: string): Promise<FakeApiServer> {
   const failures = new Map<string, ApiFailure[]>();
   const calls: string[] = [];
   const watches = new Set<ServerResponse>();
+  let versions = 1;
   const say = (response: ServerResponse, status: number, body: unknown, headers = {}) =>
     response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
   const fail = (response: ServerResponse, { status, message = '', headers = {} }: ApiFailure) =>
     say(response, status, { kind: 'Status', apiVersion: 'v1', status: 'Failure', code: status, message }, headers);
+
+  const version = () => String(++versions);
+  const isOld = (there: KubernetesObject, known?: string) =>
+    known !== undefined && known !== there.metadata?.resourceVersion;
 
   const answer = (method: string, resource: string, name: string, body: KubernetesObject | null) => {
     const key = `${resource}/${name || body?.metadata?.name}`;
     const there = objects.get(key);
     if (method === 'POST') {
       if (there) return { status: 409, message: `${key} already exists` };
-      const made = { ...body, metadata: { ...body?.metadata, namespace, uid: randomUUID() } };
+      const made = {
+        ...body,
+        metadata: { ...body?.metadata, namespace, uid: randomUUID(), resourceVersion: version() },
+      };
       objects.set(key, made);
       return made;
     }
     if (!there) return { status: 404, message: `${key} not found` };
+    if (method === 'PUT') {
+      if (isOld(there, body?.metadata?.resourceVersion)) return { status: 409, message: `${key} has been modified` };
+      const replaced = { ...body, metadata: { ...body?.metadata, resourceVersion: version() } };
+      objects.set(key, replaced);
+      return replaced;
+    }
     if (method === 'DELETE') {
+      const known = (body as { preconditions?: { resourceVersion?: string } } | null)?.preconditions?.resourceVersion;
+      if (isOld(there, known)) return { status: 409, message: `${key} has been modified` };
       // Until its finalizers are gone it is there.
       const isHeld = (there.metadata?.finalizers?.length ?? 0) > 0;
       if (!isHeld) objects.delete(key);
@@ -61,7 +77,7 @@ export async function fakeApiServer(namespace: string): Promise<FakeApiServer> {
     const annotations = Object.fromEntries(
       Object.entries({ ...was?.annotations, ...sent?.annotations }).filter(([, value]) => value !== null),
     );
-    const patched = { ...there, metadata: { ...was, ...sent, labels, annotations } };
+    const patched = { ...there, metadata: { ...was, ...sent, labels, annotations, resourceVersion: version() } };
     objects.set(key, patched);
     return patched;
   };
@@ -92,7 +108,7 @@ export async function fakeApiServer(namespace: string): Promise<FakeApiServer> {
       fail(response, failure);
       return;
     }
-    const result = answer(method, resource, name, ['POST', 'PATCH'].includes(method) ? JSON.parse(sent) : null);
+    const result = answer(method, resource, name, sent === '' ? null : JSON.parse(sent));
     if (failure) response.destroy();
     else if ('status' in result && typeof result.status === 'number') fail(response, result as ApiFailure);
     else say(response, method === 'POST' ? 201 : 200, result);

@@ -58,8 +58,9 @@ describe.each(Object.values(ENVIRONMENTS))('$name', env => {
       CONTROLLER_RIGHTS.map(({ resource, verbs }) => [resource, Object.keys(verbs)]),
     );
     const granted = rules.flatMap(rule => arrayOf(readField(rule, 'resources')));
-    expect(granted).toEqual(expect.arrayContaining(['pods', 'services']));
-    for (const unneeded of ['pods/log', 'pods/exec', 'endpoints', 'secrets']) expect(granted).not.toContain(unneeded);
+    expect(granted).toEqual(expect.arrayContaining(['pods', 'endpointslices']));
+    for (const unneeded of ['pods/log', 'pods/exec', 'services', 'endpoints', 'secrets'])
+      expect(granted).not.toContain(unneeded);
   });
 
   test('[O11] a runner pod has the name, labels, volumes, sizes, node and probes of the document', () => {
@@ -69,6 +70,7 @@ describe.each(Object.values(ENVIRONMENTS))('$name', env => {
       { metadata: { ...template.metadata, uid: 'u' }, template: Object(readField(template, 'template')) },
       id,
       runnerName(id),
+      'runners-x-0',
     );
     expect(pod.metadata).toMatchObject({
       name: `pw-mcp-${id}`,

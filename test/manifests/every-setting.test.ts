@@ -137,5 +137,5 @@ test('a pod has the time to stop that its settings ask for', () => {
   };
   expect(grace('controller', { OMICRON_START_SECONDS: '300' }, 'browser-session-controller')).toBeGreaterThan(300);
   expect(grace('egress', { OMICRON_EGRESS_GRACE_SECONDS: '90.5' }, 'egress-proxy')).toBeGreaterThan(90);
-  expect(grace('uploader', { OMICRON_UPLOAD_SECONDS: '300' }, RUNNER_TEMPLATE)).toBe(333);
+  expect(grace('uploader', { OMICRON_UPLOAD_SECONDS: '300' }, RUNNER_TEMPLATE)).toBe(336);
 });

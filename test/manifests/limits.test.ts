@@ -44,7 +44,7 @@ describe.each(['local', 'dev', 'prod'] as const)('%s', name => {
     const pods = quota('count/pods');
     expect(pods).toBeGreaterThanOrEqual(env.limits.capacity);
     expect(pods).toBeLessThanOrEqual(Math.ceil(env.limits.capacity * 1.1));
-    expect(quota('count/services')).toBe(pods + TOMBSTONES_MAX);
+    expect(quota('count/endpointslices.discovery.k8s.io')).toBe(pods + TOMBSTONES_MAX);
     for (const kind of ['requests', 'limits'] as const)
       for (const resource of RESOURCES) {
         const needed = pods * podAmount(spec, kind, resource);

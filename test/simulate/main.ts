@@ -31,6 +31,7 @@ import {
   apiCalls,
   applyManifests,
   changeTemplate,
+  controllerPod,
   nodesOfRunners,
   removeRunners,
   settingsOf,
@@ -83,7 +84,8 @@ progress(`${nodes.names.length} nodes`);
 const config = new KubeConfig();
 config.loadFromFile(clusterEnvironment().KUBECONFIG ?? '');
 const kubeconfig = join(folder, 'controller.kubeconfig');
-writeFileSync(kubeconfig, (await asController()).exportConfig(), { mode: 0o600 });
+const inPlace = await controllerPod();
+writeFileSync(kubeconfig, (await asController(inPlace.name)).exportConfig(), { mode: 0o600 });
 
 const byHand = BURST === undefined ? undefined : await createByHand(config, await asController(), BURST);
 if (byHand !== undefined) progress(`${BURST} pods by hand: ${byHand} a second`);
@@ -109,6 +111,7 @@ const settings = {
   [ENV.derivationKey]: randomBytes(32).toString('base64'),
   OMICRON_SECRET_STORE: 'file',
   OMICRON_SECRET_FILE_KEY: randomBytes(32).toString('base64'),
+  [ENV.podAddress]: inPlace.address,
   ...(BURST === undefined
     ? { OMICRON_POOL_IDLE: '20', OMICRON_POOL_BURST: '50' }
     : {

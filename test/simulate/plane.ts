@@ -1,5 +1,5 @@
 import { apply, kubectl, tryKubectl } from '../../cluster/kubectl.ts';
-import { NAMESPACES, RUNNER_TEMPLATE, SERVICES } from '../../contract/names.ts';
+import { LABELS, NAMESPACES, RUNNER_TEMPLATE, SERVICE_ACCOUNTS, SERVICES } from '../../contract/names.ts';
 import type { Environment } from '../../manifests/environment-type.ts';
 import { ENVIRONMENTS } from '../../manifests/environments.ts';
 import { FOLDERS, type KubernetesObject, renderObjects } from '../../manifests/render.ts';
@@ -31,6 +31,31 @@ export async function applyManifests(env: Environment): Promise<void> {
   const isFirst = ({ kind }: KubernetesObject) => kind === 'Namespace' || kind === 'PriorityClass';
   await apply(objects.filter(isFirst));
   await apply(objects.filter(each => !isFirst(each)));
+}
+
+/**
+ * A pod in place of the controllers, which are processes of this machine: with its token they write names of runners, and those of ended leases
+ * lead to its address. No node takes it.
+ */
+export async function controllerPod(): Promise<{ name: string; address: string }> {
+  const [name, address] = ['simulated-controllers', '10.255.255.254'];
+  const security = { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } };
+  const closed = { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } };
+  const pod = {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, namespace: NAMESPACES.system, labels: { [LABELS.app]: LABELS.controllerApp } },
+    spec: {
+      serviceAccountName: SERVICE_ACCOUNTS.controller,
+      nodeSelector: { nowhere: 'true' },
+      securityContext: security,
+      containers: [{ name: 'none', image: 'none', securityContext: closed }],
+    },
+  };
+  await apply([pod]);
+  const status = JSON.stringify({ status: { podIP: address, podIPs: [{ ip: address }] } });
+  await kubectl(['-n', NAMESPACES.system, 'patch', 'pod', name, '--subresource=status', '--type=merge', '-p', status]);
+  return { name, address };
 }
 
 /** Settings of a program, as its ConfigMap gives them. */
@@ -67,8 +92,8 @@ export async function apiCalls(): Promise<Map<string, number>> {
   return counts;
 }
 
-/** Removes pods and Services of runners that a run leaves. */
+/** Removes pods and names of runners that a run leaves. */
 export async function removeRunners(): Promise<void> {
-  const all = ['-n', NAMESPACES.runners, 'delete', 'pods,services', '--all', '--grace-period=0', '--force'];
+  const all = ['-n', NAMESPACES.runners, 'delete', 'pods,endpointslices', '--all', '--grace-period=0', '--force'];
   await kubectl([...all, '--wait=false', '--ignore-not-found']);
 }

@@ -1,12 +1,12 @@
 import type { CoreV1Api, V1Pod, V1PodTemplate } from '@kubernetes/client-node';
-import { LABELS, LEASED } from '../../../contract/names.ts';
+import { LABELS } from '../../../contract/names.ts';
 import { OmicronError } from '../../../contract/problem.ts';
 import { neverAborts } from '../../../time/clock.ts';
 import type { ProviderContext } from '../../ports/runners.ts';
 import { apiFault, type BoundedApiCall, refusalOf } from './api.ts';
 import { isKept, unmarkLeased } from './mark.ts';
-import { runnerPod, runnerService } from './objects.ts';
-import type { ServiceTombstones } from './tombstones.ts';
+import type { RunnerNames } from './names.ts';
+import { runnerPod } from './objects.ts';
 import type { Watched } from './watched.ts';
 
 /**
@@ -22,15 +22,14 @@ export interface PodParts extends Pick<ProviderContext, 'clock' | 'log'> {
   call: BoundedApiCall;
   namespace: string;
   pods: Watched<V1Pod>;
-  /** Name of a runner's pod and Service. */
+  /** Name of a runner's pod. */
   nameOf: (runnerId: string) => string;
   /** The PodTemplate as it is now. Throws when there is none. */
   template: () => V1PodTemplate;
-  /** Null: a lease's address goes with its pod. */
-  ended: ServiceTombstones | null;
+  names: RunnerNames;
 }
 
-/** The pods of runners, and their Services. */
+/** The pods of runners. */
 export interface RunnerPods {
   /** As the watch has it. */
   seen(runnerId: string): V1Pod | undefined;
@@ -41,8 +40,10 @@ export interface RunnerPods {
 }
 
 export function runnerPods(parts: PodParts): RunnerPods {
-  const { core, call, namespace, pods, nameOf } = parts;
+  const { core, call, namespace, pods, names, nameOf } = parts;
   const seen = (runnerId: string) => pods.get(nameOf(runnerId), namespace);
+  /** The UID of each runner's pod that the API server deletes; the watch may not show that yet. */
+  const deleted = new Map<string, string>();
 
   const find = async (runnerId: string): Promise<V1Pod | null> => {
     const pod = seen(runnerId);
@@ -60,43 +61,44 @@ export function runnerPods(parts: PodParts): RunnerPods {
     find,
 
     async create(runnerId) {
-      if (!seen(runnerId)) await createPod(parts, runnerId);
-      // The process that created the pod may have ended before it created the Service.
-      const pod = await find(runnerId);
+      const pod = seen(runnerId) ?? (await createPod(parts, runnerId)) ?? (await find(runnerId));
       if (pod?.metadata?.labels?.[LABELS.runnerId] !== runnerId)
         throw new OmicronError(
           'runner_start_failed',
           `The pod ${nameOf(runnerId)} does not exist after it was created.`,
         );
-      const body = runnerService(pod, runnerId);
-      await createOnce(parts, () => core.createNamespacedService({ namespace, body })).catch(throwStartFault);
     },
 
     async remove(runnerId) {
       const pod = await find(runnerId);
+      await names.end(runnerId, pod);
       if (pod) {
-        if (pod.metadata?.labels?.[LABELS.state] === LEASED) await parts.ended?.keep(runnerId);
-        if (!pod.metadata?.deletionTimestamp && pod.metadata?.uid) await deletePod(parts, runnerId, pod.metadata.uid);
+        const { uid, deletionTimestamp } = pod.metadata ?? {};
+        const isAsked = deletionTimestamp !== undefined || uid === undefined || deleted.get(runnerId) === uid;
+        if (!isAsked && (await deletePod(parts, runnerId, uid))) deleted.set(runnerId, uid);
         const left = await find(runnerId); // what the watch does not have is read
-        if (left !== null && isKept(left)) await unmarkLeased(parts, runnerId);
+        if (left?.metadata?.deletionTimestamp && isKept(left)) await unmarkLeased(parts, runnerId);
         if (left !== null) return 'deleting';
       }
-      parts.ended?.forget(runnerId);
+      deleted.delete(runnerId);
+      names.forget(runnerId);
       return 'gone';
     },
   };
 }
 
 /**
- * The pod of the template as it is now. Policies that do not know that template yet, or any more, are asked again.
+ * The pod of the template as it is now. Policies that do not know that template yet, or any more, are asked again. Null: one of its name exists.
  */
-async function createPod(parts: PodParts, runnerId: string): Promise<void> {
-  const { core, namespace, template, nameOf, clock, log } = parts;
+async function createPod(parts: PodParts, runnerId: string): Promise<V1Pod | null> {
+  const { core, call, namespace, template, names, nameOf, clock, log } = parts;
+  const slice = names.place();
   for (let attempt = 1; ; attempt++) {
-    const body = runnerPod(template(), runnerId, nameOf(runnerId));
+    const body = runnerPod(template(), runnerId, nameOf(runnerId), slice);
     try {
-      return await createOnce(parts, () => core.createNamespacedPod({ namespace, body }));
+      return await call(() => core.createNamespacedPod({ namespace, body }));
     } catch (error) {
+      if (apiFault(error).fault === 'conflict') return null;
       const refusal = refusalOf(error);
       if (!POD_POLICY.test(refusal?.policy ?? '') || attempt === RELEASE.tries) return throwStartFault(error);
       log.info({ runner_id: runnerId, ...refusal }, 'admission policy and template differ; retrying');
@@ -105,16 +107,7 @@ async function createPod(parts: PodParts, runnerId: string): Promise<void> {
   }
 }
 
-/** Creates what may exist already; either way it exists afterwards. */
-async function createOnce({ call }: PodParts, create: () => Promise<unknown>): Promise<void> {
-  try {
-    await call(create);
-  } catch (error) {
-    if (apiFault(error).fault !== 'conflict') throw error;
-  }
-}
-
-function throwStartFault(error: unknown): never {
+export function throwStartFault(error: unknown): never {
   const refusal = refusalOf(error);
   if (!refusal) throw error;
   throw new OmicronError('runner_start_failed', `The API server refused the pod: ${refusal.message}.`, {
@@ -122,12 +115,15 @@ function throwStartFault(error: unknown): never {
   });
 }
 
-async function deletePod({ core, call, namespace, nameOf }: PodParts, runnerId: string, uid: string): Promise<void> {
+/** False: there is none with this UID. */
+async function deletePod({ core, call, namespace, nameOf }: PodParts, runnerId: string, uid: string): Promise<boolean> {
   const body = { preconditions: { uid } };
   try {
     await call(() => core.deleteNamespacedPod({ name: nameOf(runnerId), namespace, body }));
+    return true;
   } catch (error) {
     const { fault } = apiFault(error);
     if (fault !== 'not_found' && fault !== 'conflict') throw error; // conflict: another pod has the name now
+    return false;
   }
 }

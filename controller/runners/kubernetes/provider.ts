@@ -1,13 +1,14 @@
 import { CoreV1Api, DiscoveryV1Api, type KubeConfig, type V1Pod, type V1PodTemplate } from '@kubernetes/client-node';
-import { LABELS, PORTS, runnerName } from '../../../contract/names.ts';
+import { LABELS, PORTS, runnerHost, runnerName } from '../../../contract/names.ts';
 import { OmicronError } from '../../../contract/problem.ts';
 import type { ProviderContext, RunnerProvider } from '../../ports/runners.ts';
 import { apiCalls } from './api.ts';
 import { knownPod } from './known-pod.ts';
 import { markLeased } from './mark.ts';
+import { nameSlices } from './name-slices.ts';
+import { runnerNames } from './names.ts';
 import { templateDigest } from './objects.ts';
 import { runnerPods } from './pods.ts';
-import { serviceTombstones } from './tombstones.ts';
 import { deathOfPod, POD_GONE } from './verdict.ts';
 import { whenWarm } from './warm.ts';
 import { Watched } from './watched.ts';
@@ -18,7 +19,7 @@ export interface KubernetesRunners
   namespace: string;
   /** Name of the PodTemplate that Argo CD syncs. */
   templateName: string;
-  /** Prefix of the names of pods and Services. */
+  /** Prefix of the names of pods. */
   namePrefix?: string | undefined;
   /** Address at which ended leases are answered: this controller's pod. Undefined: nowhere, once their pods are gone. */
   podAddress?: string | undefined;
@@ -27,7 +28,8 @@ export interface KubernetesRunners
 export interface WatchingProvider extends RunnerProvider {
   /** Resolves when it knows what exists; before anything else. */
   start(): Promise<void>;
-  stop(): void;
+  /** Resolves when the names that lead to this controller are handed over; its `stopped` has aborted. */
+  stop(): Promise<void>;
 }
 
 /** Runners as pods, instantiated from the synced PodTemplate. */
@@ -65,8 +67,9 @@ export function kubernetesRunners(options: KubernetesRunners): WatchingProvider 
     throw new OmicronError('runner_start_failed', detail);
   };
   const discovery = config.makeApiClient(DiscoveryV1Api);
-  const ended = !podAddress ? null : serviceTombstones({ ...options, core, discovery, call, nameOf, podAddress });
-  const parts = { ...options, core, call, pods, template, nameOf, ended };
+  const slices = nameSlices({ discovery, call, namespace, clock });
+  const names = runnerNames({ ...options, slices, pods, nameOf });
+  const parts = { ...options, core, call, pods, template, nameOf, names };
   const runners = runnerPods(parts);
   const digest = digestOf(template);
 
@@ -75,11 +78,13 @@ export function kubernetesRunners(options: KubernetesRunners): WatchingProvider 
     capabilities: { holdsSiteRules: true, keepsBrowserFiles: true, launchesAtOnce: 64 },
     async start() {
       await Promise.all([pods.start(), templates.start()]);
-      ended?.start();
+      names.start();
     },
-    stop() {
+    async stop() {
       pods.stop();
       templates.stop();
+      if (podAddress !== undefined)
+        await names.handOver().catch(err => log.warn({ err }, 'tombstones not handed over'));
     },
     templateDigest: async () => digest(),
     create: runners.create,
@@ -90,7 +95,7 @@ export function kubernetesRunners(options: KubernetesRunners): WatchingProvider 
     },
     addressOf({ id }) {
       const name = nameOf(id);
-      return { mcpUrl: `http://${name}.${namespace}.svc.cluster.local:${PORTS.runner}/mcp`, workload: name };
+      return { mcpUrl: `http://${runnerHost(name, namespace)}:${PORTS.runner}/mcp`, workload: name };
     },
     markLeased: (runnerId, lease) => void markLeased(parts, runnerId, lease),
     remove: runners.remove,

@@ -4,8 +4,9 @@ import { OmicronError } from '../../../contract/problem.ts';
 import { timeoutSignal } from '../../../time/clock.ts';
 import type { ProviderContext, WarmRunner } from '../../ports/runners.ts';
 import { startFailureOf } from '../start-failure.ts';
+import type { RunnerNames } from './names.ts';
 import { endpointOf } from './objects.ts';
-import type { RunnerPods } from './pods.ts';
+import { type RunnerPods, throwStartFault } from './pods.ts';
 import { deathOfPod, POD_GONE, pendingReason } from './verdict.ts';
 import type { Watched } from './watched.ts';
 
@@ -38,12 +39,14 @@ export function warmVerdict(pod: V1Pod, health: RunnerHealth | null, waitedMs: n
 
 export interface WarmParts extends Pick<ProviderContext, 'healthOf' | 'clock'> {
   runners: RunnerPods;
+  names: RunnerNames;
   pods: Watched<V1Pod>;
 }
 
-/** Waits until the runner is warm; see RunnerProvider. */
+/** Waits until the runner is warm and its name leads to it; see RunnerProvider. */
 export async function whenWarm(parts: WarmParts, runnerId: string, signal: AbortSignal): Promise<WarmRunner> {
-  const { runners, pods, healthOf, clock } = parts;
+  const { runners, names, pods, healthOf, clock } = parts;
+  let published: Promise<void> | undefined;
   const beganMs = clock.nowMs();
   let reason = 'The pod was not seen.';
   for (;;) {
@@ -51,10 +54,17 @@ export async function whenWarm(parts: WarmParts, runnerId: string, signal: Abort
     const pod = runners.seen(runnerId);
     if (pod) {
       const endpoint = deathOfPod(pod) ? undefined : endpointOf(pod);
+      if (endpoint !== undefined && published === undefined) {
+        published = names.publish(pod); // while its browser starts
+        published.catch(() => undefined);
+      }
       const bound = AbortSignal.any([signal, timeoutSignal(HEALTH_TIMEOUT_MS, clock)]);
       const health = endpoint === undefined ? null : await healthOf(endpoint, bound);
       const verdict = warmVerdict(pod, health, clock.nowMs() - beganMs);
-      if (verdict.state === 'warm') return verdict.runner;
+      if (verdict.state === 'warm') {
+        await published?.catch(throwStartFault); // name servers keep in mind that a name is not there
+        return verdict.runner;
+      }
       if (verdict.state === 'failed') throw verdict.error;
       reason = verdict.reason;
     } else if (!signal.aborted && (await runners.find(runnerId)) === null) {

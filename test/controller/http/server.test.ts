@@ -1,7 +1,7 @@
 import { type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
-import { ENV, NAMESPACES, runnerName } from '../../../contract/names.ts';
+import { ENV, NAMESPACES, runnerHost, runnerName } from '../../../contract/names.ts';
 import { OmicronError } from '../../../contract/problem.ts';
 import type { LeaseAnswer, Session } from '../../../contract/session.ts';
 import { eventually } from '../../eventually.ts';
@@ -57,7 +57,7 @@ it('answers for an ended lease under the name that its runner had in a cluster, 
       );
       sent.on('error', reject).end();
     });
-  const name = `${runnerName(runnerId ?? '')}.${NAMESPACES.runners}.svc.cluster.local:8080`;
+  const name = `${runnerHost(runnerName(runnerId ?? ''), NAMESPACES.runners)}:8080`;
   expect(await ask(name)).toMatchObject({ status: 409, body: expect.stringContaining('lease_ended') });
   expect(await ask(name, { authorization: 'Bearer x' })).toMatchObject({ status: 401 });
   expect(await ask('localhost')).toMatchObject({ status: 404 });

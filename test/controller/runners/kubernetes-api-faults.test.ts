@@ -33,15 +33,18 @@ async function provided(namePrefix?: string) {
   });
   const id = randomUUID();
   const made = () => [...api.objects.keys()].filter(key => key.endsWith(id));
-  return { api, provider, clock, id, made, both: [`pods/${runnerName(id)}`, `services/${runnerName(id)}`] };
+  return { api, provider, clock, id, made, pod: `pods/${runnerName(id)}` };
 }
 
-it('[S12] pods and Services have the prefix of the deployment in their names, by which they are found again', async () => {
+it('[S12] pods have the prefix of the deployment in their names, by which they are found again', async () => {
   const { api, provider, id, made } = await provided('team-a-');
   await provider.create(id);
-  expect(made()).toEqual([`pods/team-a-${id}`, `services/team-a-${id}`]);
+  expect(made()).toEqual([`pods/team-a-${id}`]);
   const { workload, mcpUrl } = provider.addressOf({ id, endpoint: '' });
-  expect([workload, new URL(mcpUrl).hostname]).toEqual([`team-a-${id}`, `team-a-${id}.${NAMESPACE}.svc.cluster.local`]);
+  expect([workload, new URL(mcpUrl).hostname]).toEqual([
+    `team-a-${id}`,
+    `team-a-${id}.runners.${NAMESPACE}.svc.cluster.local`,
+  ]);
   expect(await provider.deathOf(id)).toBeNull();
   await provider.remove(id);
   expect(api.calls).toContain(`DELETE pods/team-a-${id}`);
@@ -50,11 +53,11 @@ it('[S12] pods and Services have the prefix of the deployment in their names, by
 const times = (calls: readonly string[], call: string) => calls.filter(each => each === call).length;
 
 it.each([429, 500, 503, 504])('a server that answers %i is asked again', async status => {
-  const { api, provider, id, made, both } = await provided();
+  const { api, provider, id, made, pod } = await provided();
   api.failNext('POST', 'pods', { status }, { status });
   await provider.create(id);
   expect(times(api.calls, 'POST pods')).toBe(3);
-  expect(made()).toEqual(both);
+  expect(made()).toEqual([pod]);
 });
 
 it('waits as long as Retry-After says', async () => {
@@ -65,12 +68,11 @@ it('waits as long as Retry-After says', async () => {
 });
 
 it('an answer that was lost is unknown: asked again, what is there is its own', async () => {
-  const { api, provider, id, made, both } = await provided();
+  const { api, provider, id, made, pod } = await provided();
   api.failNext('POST', 'pods', { status: 0, lost: true });
-  api.failNext('POST', 'services', { status: 0, lost: true });
   await provider.create(id);
   expect(times(api.calls, 'POST pods')).toBe(2);
-  expect(made()).toEqual(both);
+  expect(made()).toEqual([pod]);
 });
 
 it('another runner’s pod under its name is not taken for its own (409)', async () => {
@@ -81,11 +83,11 @@ it('another runner’s pod under its name is not taken for its own (409)', async
 });
 
 it('a refusal by a policy that does not know the template yet is tried again; by a quota it is reported', async () => {
-  const { api, provider, id, made, both } = await provided();
+  const { api, provider, id, made, pod } = await provided();
   const policy = `pods "x" is forbidden: ValidatingAdmissionPolicy 'runner-pod-image' with binding 'runner-pod-image' denied request: a runner runs the image runner:2 and no other`;
   api.failNext('POST', 'pods', { status: 403, message: policy }, { status: 422, message: policy });
   await provider.create(id);
-  expect(made()).toEqual(both);
+  expect(made()).toEqual([pod]);
 
   const another = randomUUID();
   api.failNext('POST', 'pods', { status: 403, message: 'exceeded quota: runners' });
@@ -93,14 +95,6 @@ it('a refusal by a policy that does not know the template yet is tried again; by
     code: 'runner_start_failed',
     message: expect.stringContaining('exceeded quota: runners'),
   });
-});
-
-it('a pod whose maker ended before it made the Service gets one', async () => {
-  const { api, provider, id, made, both } = await provided();
-  await provider.create(id);
-  api.objects.delete(`services/${runnerName(id)}`);
-  await provider.create(id);
-  expect(made()).toEqual(both);
 });
 
 it('removes the pod that it means, by its UID, and takes another one under its name for gone (409)', async () => {

@@ -1,8 +1,8 @@
 import { ApiException, type V1Pod, type V1PodTemplate } from '@kubernetes/client-node';
 import { describe, expect, it } from 'vitest';
-import { LABELS, PORTS } from '../../../contract/names.ts';
+import { LABELS } from '../../../contract/names.ts';
 import { apiFault } from '../../../controller/runners/kubernetes/api.ts';
-import { runnerPod, runnerService, templateDigest } from '../../../controller/runners/kubernetes/objects.ts';
+import { runnerPod, templateDigest } from '../../../controller/runners/kubernetes/objects.ts';
 import { deathOfPod, pendingReason } from '../../../controller/runners/kubernetes/verdict.ts';
 
 // Decisions of the Kubernetes provider without a cluster: the objects it would create, and what a pod's state means.
@@ -18,10 +18,16 @@ const template: V1PodTemplate = {
 
 describe('the objects of one runner', () => {
   it('are the template under its name, owned by it, without any user', () => {
-    const pod = runnerPod(template, ID, `pw-mcp-${ID}`);
+    const pod = runnerPod(template, ID, `pw-mcp-${ID}`, 'runners-a-0');
     expect(pod.metadata).toMatchObject({
       name: `pw-mcp-${ID}`,
-      labels: { team: 'browsers', app: 'pw-mcp-runner', [LABELS.runnerId]: ID, [LABELS.state]: 'warm' },
+      labels: {
+        team: 'browsers',
+        app: 'pw-mcp-runner',
+        [LABELS.runnerId]: ID,
+        [LABELS.state]: 'warm',
+        [LABELS.nameSlice]: 'runners-a-0',
+      },
       annotations: { note: 'kept' },
       ownerReferences: [{ kind: 'PodTemplate', name: 'pw-mcp-runner', uid: 'template-uid' }],
     });
@@ -30,20 +36,10 @@ describe('the objects of one runner', () => {
     expect(pod.spec).toEqual(template.template?.spec);
   });
 
-  it('a Service that selects this runner alone and goes with its pod', () => {
-    const service = runnerService({ metadata: { name: `pw-mcp-${ID}`, uid: 'pod-uid' } }, ID);
-    expect(service.metadata?.ownerReferences).toEqual([
-      { apiVersion: 'v1', kind: 'Pod', name: `pw-mcp-${ID}`, uid: 'pod-uid' },
-    ]);
-    expect(service.spec).toMatchObject({
-      type: 'ClusterIP',
-      selector: { [LABELS.runnerId]: ID },
-      ports: [{ port: PORTS.runner }],
-    });
-  });
-
   it('a template without a pod is refused with what to do', () => {
-    expect(() => runnerPod({ metadata: template.metadata ?? {} }, ID, 'x')).toThrow(/apply the rendered manifests/);
+    expect(() => runnerPod({ metadata: template.metadata ?? {} }, ID, 'x', 'y')).toThrow(
+      /apply the rendered manifests/,
+    );
   });
 
   it('the digest follows what a pod would be, not the order of keys or what the server adds', () => {
