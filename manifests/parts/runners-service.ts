@@ -5,7 +5,7 @@ import { meta, portNumber } from './meta.ts';
 
 /**
  * The Service below which runners have their names. Without a selector, so that Kubernetes writes no endpoints for it: controllers write them, one
- * entry a runner (docs/adr/0110-one-headless-service.md).
+ * entry a runner (docs/adr/0111-one-headless-service.md).
  */
 export function runnersService(scope: Construct): void {
   new k8s.KubeService(scope, 'service-runners', {

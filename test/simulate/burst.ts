@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { CoreV1Api, type KubeConfig, makeInformer, type V1Pod } from '@kubernetes/client-node';
-import { LABELS, NAMESPACES, RUNNER_TEMPLATE, runnerName } from '../../contract/names.ts';
+import { LABELS, NAMESPACES, RUNNER_TEMPLATE, RUNNERS_SERVICE, runnerName } from '../../contract/names.ts';
 import { leaseAnswer } from '../../contract/session.ts';
 import { signServiceToken } from '../../contract/tokens.ts';
 import { apiCalls, apiFault } from '../../controller/runners/kubernetes/api.ts';
@@ -48,7 +48,7 @@ export async function createByHand(admin: KubeConfig, controller: KubeConfig, co
     const name = runnerName(id);
     names.push(name);
     const ready = new Promise<void>(resolve => awaited.set(name, resolve));
-    const body = runnerPod(template, id, name);
+    const body = runnerPod(template, id, name, `${RUNNERS_SERVICE}-by-hand-0`);
     await call(() => own.createNamespacedPod({ namespace, body })).catch(error => {
       if (apiFault(error).fault !== 'conflict') throw error; // it was created, and the answer lost
     });
