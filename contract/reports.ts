@@ -75,7 +75,17 @@ export type RunnerEvent = z.infer<typeof runnerEvent>;
 
 /** Body of `POST /internal/runner-events` (lease token; artifact token for events at the lease's end). */
 export const eventReport = z
-  .strictObject({ events: z.array(runnerEvent).min(1).max(100).describe('Events of the lease.') })
+  .strictObject({
+    events: z.array(runnerEvent).min(1).max(100).describe('Events of the lease.'),
+    first_page_ms: z
+      .number()
+      .min(0)
+      .max(AGE_MS_MAX)
+      .optional()
+      .describe(
+        'Milliseconds from the call that opened the first page of the lease until that page was loaded; in one report of a lease.',
+      ),
+  })
   .meta({ id: 'EventReport' });
 
 /** Body of `POST /internal/runner-artifacts` (artifact token). */

@@ -164,8 +164,10 @@ function webhookParts(core: Core) {
 /** Parts of the loops and the server. */
 async function coreOf(parts: ControllerParts, controllerUrl: Promise<string>) {
   const { settings, log, clock = realClock } = parts;
-  const database = tracedDatabase(parts.database, settings.databaseUrl);
-  const renewals = parts.renewals ? tracedDatabase(parts.renewals, settings.databaseUrl) : database;
+  const metrics = prometheusMetrics({ stats: () => directory.stats() });
+  const traced = (of: Database) => tracedDatabase(of, settings.databaseUrl, metrics.ranSql);
+  const database = traced(parts.database);
+  const renewals = parts.renewals ? traced(parts.renewals) : database;
   const signing = signingKey(settings.signingKey);
   const keys: Keys = { signing, derivation: Buffer.from(settings.derivationKey, 'base64') };
   const jwks = JSON.stringify({ keys: [signing.publicJwk] });
@@ -199,6 +201,7 @@ async function coreOf(parts: ControllerParts, controllerUrl: Promise<string>) {
     jwks,
     healthOf,
     onChange: changedRunners.add,
+    onWrite: metrics.wrote,
     stopped: stopped.signal,
     clock,
     log,
@@ -227,6 +230,8 @@ async function coreOf(parts: ControllerParts, controllerUrl: Promise<string>) {
           link,
           keys,
           provider: provider.name,
+          onHibernated: metrics.hibernated,
+          clock,
           log,
         })
       : null,
@@ -239,7 +244,7 @@ async function coreOf(parts: ControllerParts, controllerUrl: Promise<string>) {
     artifacts: await openArtifactStore(settings),
     auditFiles,
     audit: auditFiles && sqlAudit(database),
-    metrics: prometheusMetrics(directory),
+    metrics,
     link,
     redemptions: new AwaitedRedemptions(),
     created: new SharedWait(runnerIds => directory.createdRunners(runnerIds), clock),
@@ -273,6 +278,8 @@ async function serverOf(core: Core & ReturnType<typeof webhookParts>): Promise<F
     kickLaunch: wake.launch.kick,
     kickDrain,
     onWaited: core.metrics.waited,
+    onPart: core.metrics.acquirePart,
+    onStarted: core.metrics.leaseStarted,
     line: new WaitingLine({
       ...core,
       room: new Room({ ...core, kickDrain, onError }),

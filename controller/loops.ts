@@ -133,8 +133,11 @@ export function loopsOf(parts: LoopParts): Loops {
     startMs: RUNNER_START_MS,
     atOnce: settings.launchesMax ?? provider.capabilities.launchesAtOnce,
     onRoom: wake.launch.kick,
+    onPart(part, seconds, fault) {
+      if (fault === null) parts.metrics.launched(part, seconds);
+      else parts.metrics.runnerFailed(part, fault);
+    },
     onFailure() {
-      parts.metrics.runnerFailed();
       pool.failed();
       wake.drain.kick();
     },

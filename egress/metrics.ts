@@ -1,4 +1,5 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-io/client';
+import { Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
+import { collectNodeMetrics } from '../process/node-metrics.ts';
 
 /** Labels are classes and codes, whose number is fixed; never a host, session or user. */
 export function egressMetrics(live: {
@@ -7,7 +8,7 @@ export function egressMetrics(live: {
 }) {
   const registry = new Registry();
   const registers = [registry];
-  collectDefaultMetrics({ register: registry, prefix: 'omicron_egress_' });
+  collectNodeMetrics(registry, 'omicron_egress_');
   return {
     registry,
     requests: new Counter({

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { AUDIENCES } from '../../contract/names.ts';
 import { activityAnswer, activityReport, artifactReport, eventReport } from '../../contract/reports.ts';
 import type { ControllerKeys } from '../../contract/tokens.ts';
+import type { Metrics } from '../metrics.ts';
 import type { Broker } from '../store/broker.ts';
 import { leaseOf, leaseOnly } from './bearer.ts';
 import { tokenLeaseEnded } from './live-session.ts';
@@ -10,10 +11,14 @@ import { tokenLeaseEnded } from './live-session.ts';
 export interface RunnerReportRoutes {
   publicKeys: ControllerKeys;
   broker: Broker;
+  metrics: Metrics;
 }
 
 /** The reports of runners and their uploaders: calls, lines of the timeline, artifacts. */
-export const runnerReportRoutes: FastifyPluginAsyncZod<RunnerReportRoutes> = async (app, { publicKeys, broker }) => {
+export const runnerReportRoutes: FastifyPluginAsyncZod<RunnerReportRoutes> = async (
+  app,
+  { publicKeys, broker, metrics },
+) => {
   app.post(
     '/internal/runner-activity',
     {
@@ -46,7 +51,9 @@ export const runnerReportRoutes: FastifyPluginAsyncZod<RunnerReportRoutes> = asy
     },
     async (request, reply) => {
       const { claims } = leaseOf(request);
-      if (!(await broker.writeEvents(claims, request.body.events))) throw tokenLeaseEnded();
+      const { events, first_page_ms: firstPageMs } = request.body;
+      if (!(await broker.writeEvents(claims, events))) throw tokenLeaseEnded();
+      if (firstPageMs !== undefined) metrics.firstPage(firstPageMs / 1_000);
       return reply.status(204).send(null);
     },
   );

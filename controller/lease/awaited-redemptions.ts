@@ -5,6 +5,8 @@ import type { SessionRow } from '../store/rows.ts';
 export interface AwaitedRedemption {
   /** Address and workload of the lease once it is ready. */
   readonly lease: StartedLease;
+  /** The step that makes the lease ready begins; again where the runner had to wait. */
+  readonly begun: () => void;
   /** The redemption has made the lease ready. */
   readonly done: (session: SessionRow) => void;
 }
@@ -17,9 +19,9 @@ export class AwaitedRedemptions {
   readonly #awaited = new Map<string, AwaitedRedemption>();
 
   /** Until `stop`. `session` resolves when a redemption has made the lease ready. */
-  await(claimId: string, lease: StartedLease): { session: Promise<SessionRow>; stop: () => void } {
+  await(claimId: string, lease: StartedLease, begun: () => void): { session: Promise<SessionRow>; stop: () => void } {
     const { promise, resolve } = Promise.withResolvers<SessionRow>();
-    this.#awaited.set(claimId, { lease, done: resolve });
+    this.#awaited.set(claimId, { lease, begun, done: resolve });
     return { session: promise, stop: () => void this.#awaited.delete(claimId) };
   }
 

@@ -4,6 +4,7 @@ import type { GetOrCreateRequest, LeaseAnswer } from '../../contract/session.ts'
 import { inSpan } from '../../process/tracing.ts';
 import { RETRY, waitBackoff } from '../../time/backoff.ts';
 import { neverAborts } from '../../time/clock.ts';
+import type { LeaseStart } from '../acquire-metrics.ts';
 import type { SecretStore } from '../ports/secrets.ts';
 import {
   type ProfileKeeper,
@@ -37,6 +38,8 @@ export interface GetOrCreateParts extends StartParts {
   /** Callers that wait where every place is taken. */
   line: WaitingLine;
   onWaited: OnWaited;
+  /** A lease became ready, this long after its claim began. */
+  onStarted: (start: LeaseStart, seconds: number) => void;
   /** Runners that one start tries, each in an epoch of its own. */
   attemptsMax: number;
 }
@@ -45,7 +48,8 @@ const LEAVING_POLL_MS = 250;
 /** `Retry-After` is an estimate: a caller that comes back, and whose turn is expected within this, waits for it as long. */
 const EARLY_MS = 2_000;
 
-type Claimed = Extract<Acquired, { outcome: 'claimed' }>;
+/** With when its claim began, by the clock. */
+type Claimed = Extract<Acquired, { outcome: 'claimed' }> & { beganMs: number };
 type Led = { outcome: 'ready' | 'lost'; session: SessionRow };
 
 /** Renews the lease of a conversation, or leads or awaits the start of a new one. */
@@ -121,6 +125,7 @@ export class GetOrCreate {
   /** A runner that fails is given up for another one, in a new epoch. */
   async #startWithRetries(request: GetOrCreateRequest, first: Claimed): Promise<Led> {
     let { session, runner, evicted } = first;
+    const { clock, onStarted } = this.#parts;
     for (let attempt = 1; ; attempt++) {
       const attributes = { 'omicron.session.id': session.id, 'omicron.session.epoch': session.epoch };
       const claimed = { session, runner, evicted };
@@ -129,7 +134,10 @@ export class GetOrCreate {
         span.set({ 'omicron.lease.outcome': ended.outcome });
         return ended;
       });
-      if (started.outcome === 'ready') return started;
+      if (started.outcome === 'ready') {
+        onStarted(kindOfStart(first), (clock.nowMs() - first.beganMs) / 1_000);
+        return started;
+      }
       if (started.outcome === 'lost') return { outcome: 'lost', session };
       const claimId = session.claim_id;
       const giveUp = async () => {
@@ -200,8 +208,9 @@ export class GetOrCreate {
   async #acquire(
     request: GetOrCreateRequest,
     call: Pick<Acquisition, 'claimId' | 'abandonClaimId' | 'waits'>,
-  ): Promise<Exclude<Acquired, { outcome: 'evicts' }>> {
-    const { provider, namespace, hibernation } = this.#parts;
+  ): Promise<Exclude<Acquired, { outcome: 'evicts' | 'claimed' }> | Claimed> {
+    const { provider, namespace, hibernation, onPart, clock } = this.#parts;
+    const beganMs = clock.nowMs();
     const unhibernated: string[] = [];
     const acquisition = {
       ...call,
@@ -213,6 +222,10 @@ export class GetOrCreate {
     };
     for (;;) {
       const acquired = await this.#acquireOnce(acquisition);
+      if (acquired.outcome === 'claimed') {
+        onPart('claim', (clock.nowMs() - beganMs) / 1_000);
+        return { ...acquired, beganMs };
+      }
       if (acquired.outcome !== 'evicts') return acquired;
       const evict = async (id: string) => {
         if (!(await hibernation?.evict(id))) unhibernated.push(id);
@@ -288,6 +301,12 @@ export class GetOrCreate {
       ends_at: session.ends_at.toISOString(),
     };
   }
+}
+
+/** By the first runner of its claim, whichever runner served it in the end. */
+function kindOfStart({ session, runner }: Claimed): LeaseStart {
+  if (session.hibernated_until !== null) return 'restored';
+  return runner.assigned_at === null ? 'cold' : 'warm';
 }
 
 const isEarly = ({ returns, waitMs }: Extract<Acquired, { outcome: 'refused' }>): boolean =>

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { HibernationReason } from '../../contract/hibernation.ts';
 import { OmicronError } from '../../contract/problem.ts';
+import type { Clock } from '../../time/clock.ts';
 import type { RunnerLink } from '../ports/runner-link.ts';
 import type { Directory } from '../store/directory.ts';
 import type { Hibernations } from '../store/hibernations.ts';
@@ -14,6 +15,9 @@ export interface HibernationParts {
   keys: Keys;
   /** Name of the provider whose runners are asked. */
   provider: string;
+  /** A session was hibernated, this long after its runner was asked. */
+  onHibernated: (seconds: number) => void;
+  clock: Clock;
   log: Logger;
 }
 
@@ -48,11 +52,13 @@ export class SessionHibernation {
   }
 
   async #ask(sessionId: string, why: HibernationReason, idleSeconds: number): Promise<boolean> {
-    const { directory, link, keys, log } = this.#parts;
+    const { directory, link, keys, onHibernated, clock, log } = this.#parts;
     try {
       const { runnerId, bootId, endpoint } = await liveRunner(directory, sessionId, null);
       const order = { why, idle_seconds: idleSeconds };
+      const askedMs = clock.nowMs();
       await link.hibernate(endpoint, hibernateToken(keys, runnerId, bootId, order), HIBERNATE_MS);
+      onHibernated((clock.nowMs() - askedMs) / 1_000);
       return true;
     } catch (err) {
       const isUsed = err instanceof OmicronError && (err.code === 'lease_in_use' || err.code === 'lease_ended');

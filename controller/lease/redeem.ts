@@ -35,6 +35,7 @@ export async function redeemLease(
   const document = (claims.options.credentials !== false && (await secrets.read(claims.user_id))) || NO_CREDENTIALS;
   const handedOut = secretsOf(document);
   const awaited = redemptions.of(claims.claim_id);
+  awaited?.begun();
   const redeemed = await broker.redeem(claims, tokenExpiresMs, { key, ready: awaited?.lease });
   if (redeemed.outcome === 'wait')
     throw new OmicronError('predecessor_draining', 'The previous runner may still act; try again.', {

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { OmicronError, type ProblemCode } from '../../contract/problem.ts';
 import { userIdHash } from '../../contract/tokens.ts';
 import { type Clock, timeoutSignal } from '../../time/clock.ts';
+import type { AcquirePart } from '../acquire-metrics.ts';
 import type { RunnerLink } from '../ports/runner-link.ts';
 import type { RunnerProvider } from '../ports/runners.ts';
 import type { Claim } from '../store/claim-beats.ts';
@@ -32,6 +33,8 @@ export interface StartParts {
    * page has loaded.
    */
   kickDrain: () => void;
+  /** A part of an acquire has ended. */
+  onPart: (part: AcquirePart, seconds: number) => void;
   clock: Clock;
   log: Logger;
 }
@@ -127,9 +130,14 @@ async function readyLease(
   lease: StartedLease,
   assign: () => Promise<void>,
 ): Promise<SessionRow | null> {
-  const { leases, redemptions } = parts;
+  const { leases, redemptions, onPart, clock } = parts;
   const { session, claim } = assignment;
-  const redemption = mustRestore(session) ? undefined : redemptions.await(claim.claimId, lease);
+  const beganMs = clock.nowMs();
+  let stepMs = beganMs;
+  const begun = () => {
+    stepMs = clock.nowMs();
+  };
+  const redemption = mustRestore(session) ? undefined : redemptions.await(claim.claimId, lease, begun);
   let ready: SessionRow | undefined;
   try {
     const redeemed = redemption?.session.then(session => (ready = session));
@@ -137,8 +145,17 @@ async function readyLease(
     assigned.catch(error => {
       if (ready !== undefined) void giveUpReady(parts, assignment, error);
     });
-    const made = assigned.then(() => ready ?? leases.makeReady(claim, lease));
-    return await (redeemed === undefined ? made : Promise.race([redeemed, made]));
+    const made = assigned.then(() => {
+      if (ready !== undefined) return ready;
+      begun();
+      return leases.makeReady(claim, lease);
+    });
+    const row = await (redeemed === undefined ? made : Promise.race([redeemed, made]));
+    if (row !== null) {
+      onPart('assign', (stepMs - beganMs) / 1_000);
+      onPart('ready', (clock.nowMs() - stepMs) / 1_000);
+    }
+    return row;
   } finally {
     redemption?.stop();
   }
@@ -194,15 +211,18 @@ function keepClaim({ leases, beatMs, clock, log }: StartParts, claim: Claim, ove
 
 /** The claimed runner once it is up and marked as assigned. Null: the claim is over, or the runner died. */
 async function assignableRunner(
-  { leases, created, kickLaunch }: StartParts,
+  { leases, created, kickLaunch, onPart, clock }: StartParts,
   claim: Claim,
   claimed: RunnerRow,
   signal: AbortSignal,
 ): Promise<RunnerRow | null> {
   if (claimed.state === 'claimed' && claimed.assigned_at) return claimed;
   kickLaunch();
+  const beganMs = clock.nowMs();
   const runner = await created.wait(claimed.id, signal);
-  return runner?.state === 'claimed' ? leases.beginAssignment(claim) : null; // it died, and its session has the reason
+  if (runner?.state !== 'claimed') return null; // it died, and its session has the reason
+  onPart('runner', (clock.nowMs() - beganMs) / 1_000);
+  return leases.beginAssignment(claim);
 }
 
 /** Sends the assignment, and again to a runner that is still waiting for its predecessor to drain. */

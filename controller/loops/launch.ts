@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { OmicronError } from '../../contract/problem.ts';
 import { type Clock, timeoutSignal } from '../../time/clock.ts';
 import type { RunnerProvider } from '../ports/runners.ts';
+import type { LaunchFault, LaunchPart } from '../runner-metrics.ts';
 import type { Fleet, TakenRow } from '../store/fleet.ts';
 import { type RowWorker, rowWorker } from './row-worker.ts';
 
@@ -19,6 +20,8 @@ export interface LaunchParts {
   startMs: number;
   /** A launch has ended while others wait: rows may be taken. */
   onRoom: () => void;
+  /** A launch was this long in one of its parts, and ended there where it has a fault. */
+  onPart: (part: LaunchPart, seconds: number, fault: LaunchFault | null) => void;
   onFailure: () => void;
   onSuccess: () => void;
   clock: Clock;
@@ -36,13 +39,24 @@ export const launchLoop = (parts: LaunchParts): RowWorker =>
   });
 
 async function launch(parts: LaunchParts, row: TakenRow, stopping: AbortSignal): Promise<void> {
-  const { fleet, provider, startMs, onFailure, onSuccess, clock, log } = parts;
+  const { fleet, provider, startMs, onPart, onFailure, onSuccess, clock, log } = parts;
   const launchedMs = clock.nowMs() - row.launchedForMs;
   const deadline = timeoutSignal(Math.max(1_000, startMs - row.launchedForMs), clock);
+  let part: LaunchPart = 'create';
+  let beganMs = clock.nowMs();
+  const endPart = (fault: LaunchFault | null) => onPart(part, (clock.nowMs() - beganMs) / 1_000, fault);
+  const next = (name: LaunchPart) => {
+    endPart(null);
+    part = name;
+    beganMs = clock.nowMs();
+  };
   try {
     await provider.create(row.id);
+    next('warm');
     const { bootId, endpoint } = await provider.whenWarm(row.id, AbortSignal.any([deadline, stopping]));
+    next('record');
     const state = await fleet.markUp(row.id, bootId, endpoint);
+    endPart(null);
     onSuccess();
     log.info({ runner_id: row.id, state, after_ms: clock.nowMs() - launchedMs }, 'runner up');
   } catch (error) {
@@ -50,6 +64,7 @@ async function launch(parts: LaunchParts, row: TakenRow, stopping: AbortSignal):
     if (error instanceof OmicronError && error.code === 'store_unavailable') return; // another worker takes it up
     const { reason, detail } = startFailure(error, deadline.aborted ? startMs / 1000 : null);
     log.error({ runner_id: row.id, provider: provider.name, reason, detail }, 'runner start failed');
+    endPart(deadline.aborted ? 'timeout' : reason === 'sandbox_runtime_required' ? 'sandbox' : 'failed');
     onFailure();
     await fleet
       .markLost(row.id, 'not_started', reason, detail)

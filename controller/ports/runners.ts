@@ -15,6 +15,13 @@ export interface Death {
   reason: string;
 }
 
+/** A request to change something at the place of runners, e.g. `create` of `pods`. */
+export interface ProviderWrite {
+  readonly verb: string;
+  readonly resource: string;
+  readonly ok: boolean;
+}
+
 /** Passed by a controller to the provider of its runners. */
 export interface ProviderContext {
   /** Address at which runners reach this controller; known once it listens. */
@@ -25,6 +32,8 @@ export interface ProviderContext {
   healthOf(endpoint: string, signal: AbortSignal): Promise<RunnerHealth | null>;
   /** Called when this runner may have ended. */
   onChange(runnerId: string): void;
+  /** Called when the place of runners has answered a request to change something, or has not. */
+  onWrite(write: ProviderWrite): void;
   /** Aborts when the controller stops. */
   stopped: AbortSignal;
   clock: Clock;

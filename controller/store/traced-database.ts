@@ -5,13 +5,26 @@ import type { Database } from '../ports/database.ts';
 /** Texts of statements stand in the source: these are all of them, unless one is put together. */
 const STATEMENTS_MAX = 1_000;
 
+interface Statement {
+  /** Name of the span. */
+  readonly name: string;
+  /** The database function that it calls, without its schema; null: none. */
+  readonly step: string | null;
+  readonly options: SpanOptions;
+}
+
 /**
  * The database at `url`, of which the spans have the database's name, with a span for each statement of a traced request: the step's
  * name, which stands in the source, never a parameter. https://opentelemetry.io/docs/specs/semconv/database/postgresql/
+ * `onStatement` is called for each, traced or not, once it was answered or has failed.
  */
-export function tracedDatabase(database: Database, url: string): Database {
+export function tracedDatabase(
+  database: Database,
+  url: string,
+  onStatement: (step: string | null, seconds: number) => void,
+): Database {
   const namespace = /^postgres(?:ql)?:\/\/[^/?]*\/([\w-]+)/.exec(url)?.[1];
-  const spans = new Map<string, { readonly name: string; readonly options: SpanOptions }>();
+  const spans = new Map<string, Statement>();
   const spanOf = (sql: string) => {
     const known = spans.get(sql);
     if (known !== undefined) return known;
@@ -22,21 +35,25 @@ export function tracedDatabase(database: Database, url: string): Database {
   return {
     ...database,
     query<Row extends object>(sql: string, parameters?: readonly unknown[]): Promise<Row[]> {
-      const { name, options } = spanOf(sql);
-      return inSpan(name, options, () => database.query<Row>(sql, parameters));
+      const { name, step, options } = spanOf(sql);
+      const beganMs = performance.now();
+      const answered = () => onStatement(step, (performance.now() - beganMs) / 1_000);
+      return inSpan(name, options, () => database.query<Row>(sql, parameters).finally(answered));
     },
   };
 }
 
-function describeStatement(sql: string, namespace: string | undefined): { name: string; options: SpanOptions } {
-  const step = /\b(omicron\.[a-z_]+)\(/.exec(sql)?.[1];
+function describeStatement(sql: string, namespace: string | undefined): Statement {
+  const step = /\bomicron\.([a-z_]+)\(/.exec(sql)?.[1] ?? null;
+  const procedure = step === null ? undefined : `omicron.${step}`;
   const word = /^\s*([a-z]+)/i.exec(sql)?.[1]?.toUpperCase() ?? 'SELECT';
-  const operation = step !== undefined && word === 'WITH' ? 'SELECT' : word;
+  const operation = procedure !== undefined && word === 'WITH' ? 'SELECT' : word;
   const attributes = Object.freeze({
     'db.system.name': 'postgresql',
     ...(namespace === undefined ? {} : { 'db.namespace': namespace }),
     'db.operation.name': operation,
-    ...(step === undefined ? {} : { 'db.stored_procedure.name': step }),
+    ...(procedure === undefined ? {} : { 'db.stored_procedure.name': procedure }),
   });
-  return { name: step === undefined ? operation : `${operation} ${step}`, options: { kind: 'client', attributes } };
+  const name = procedure === undefined ? operation : `${operation} ${procedure}`;
+  return { name, step, options: { kind: 'client', attributes } };
 }

@@ -12,28 +12,23 @@ export interface Objective {
 }
 
 /**
- * Outcomes of get-or-create that deny a browser to a caller entitled to one. Quotas and bad requests are the
- * caller's.
- */
-export const FAILED_OUTCOMES = [
-  'failed',
-  'internal_error',
-  'runner_start_failed',
-  'sandbox_runtime_required',
-  'browser_crashed',
-  'store_unavailable',
-  'secrets_unavailable',
-  'profile_unavailable',
-  'predecessor_draining',
-  'capacity_exceeded',
-] as const;
-
-/**
  * A lease of a warm runner takes milliseconds; a slower one found the pool empty. Must be a bucket of the histogram.
  */
 const SLOW_SECONDS = '1';
+/** A warm runner is handed out in tens of milliseconds: beyond this the database or the way to runners is slow. */
+const WARM_SECONDS = '0.25';
+/** A page of a quick site loads in a tenth of this. */
+const FIRST_PAGE_SECONDS = '5';
+/** A caller notices a line that it stands in for longer. */
+const QUEUE_SECONDS = '10';
 
 const rateOver = (series: string) => (window: string) => `sum(rate(${series}[${window}]))`;
+/** The events of a histogram above one of its buckets. */
+const above =
+  (histogram: string, seconds: string, labels = '') =>
+  (window: string) =>
+    `(${rateOver(`${histogram}_count${labels === '' ? '' : `{${labels}}`}`)(window)} - ` +
+    `${rateOver(`${histogram}_bucket{${labels === '' ? '' : `${labels},`}le="${seconds}"}`)(window)})`;
 const LATENCY = 'omicron_session_create_latency_seconds';
 
 export const OBJECTIVES: readonly Objective[] = [
@@ -42,7 +37,7 @@ export const OBJECTIVES: readonly Objective[] = [
     alert: 'BrowserSessionCreateErrors',
     summary: 'Requests for a browser fail',
     objective: 0.995,
-    bad: rateOver(`${LATENCY}_count{outcome=~"${FAILED_OUTCOMES.join('|')}"}`),
+    bad: rateOver(`${LATENCY}_count{outcome="failed"}`),
     all: rateOver(`${LATENCY}_count`),
   },
   {
@@ -50,10 +45,32 @@ export const OBJECTIVES: readonly Objective[] = [
     alert: 'BrowserSessionCreateSlow',
     summary: `Requests for a browser take more than ${SLOW_SECONDS} s`,
     objective: 0.95,
-    bad: window =>
-      `(${rateOver(`${LATENCY}_count{outcome=~"ready|starting"}`)(window)} - ` +
-      `${rateOver(`${LATENCY}_bucket{outcome=~"ready|starting",le="${SLOW_SECONDS}"}`)(window)})`,
+    bad: above(LATENCY, SLOW_SECONDS, 'outcome=~"ready|starting"'),
     all: rateOver(`${LATENCY}_count{outcome=~"ready|starting"}`),
+  },
+  {
+    name: 'acquire_slow',
+    alert: 'BrowserAcquireSlow',
+    summary: `Leases on warm runners take more than ${WARM_SECONDS} s to become ready`,
+    objective: 0.99,
+    bad: above('omicron_lease_start_seconds', WARM_SECONDS, 'start="warm"'),
+    all: rateOver('omicron_lease_start_seconds_count{start="warm"}'),
+  },
+  {
+    name: 'first_page_slow',
+    alert: 'BrowserFirstPageSlow',
+    summary: `First pages take more than ${FIRST_PAGE_SECONDS} s to load`,
+    objective: 0.95,
+    bad: above('omicron_first_page_seconds', FIRST_PAGE_SECONDS),
+    all: rateOver('omicron_first_page_seconds_count'),
+  },
+  {
+    name: 'queue_slow',
+    alert: 'BrowserQueueSlow',
+    summary: `Callers stand in the line for more than ${QUEUE_SECONDS} s`,
+    objective: 0.99,
+    bad: above('omicron_wait_seconds', QUEUE_SECONDS),
+    all: rateOver(`${LATENCY}_count`), // a caller that does not wait has waited well
   },
   {
     name: 'sessions_lost',

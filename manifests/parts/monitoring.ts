@@ -1,6 +1,7 @@
 import { ApiObject } from 'cdk8s';
 import type { Construct } from 'constructs';
 import { NAMESPACES, SERVICES } from '../../contract/names.ts';
+import release from '../../release/server.json' with { type: 'json' };
 import type { Environment } from '../environment-type.ts';
 import { grafanaJson } from '../monitoring/dashboard.ts';
 import { DASHBOARDS } from '../monitoring/dashboards/all.ts';
@@ -16,8 +17,13 @@ const namespace = NAMESPACES.system;
  */
 const DASHBOARD_LABEL = { grafana_dashboard: '1' } as const;
 
-export const runbooksOf = ({ gitops }: Environment): string =>
-  `${gitops.repository.replace(/\.git$/, '')}/blob/${gitops.revision}/docs/runbooks`;
+/** Of an environment that Argo CD reads from a registry, which has no pages: those of the release in the source repository. */
+const SOURCE = release.repository.url;
+
+export const runbooksOf = ({ gitops: { repository, revision } }: Pick<Environment, 'gitops'>): string =>
+  repository.startsWith('oci://')
+    ? `${SOURCE}/blob/v${revision}/docs/runbooks`
+    : `${repository.replace(/\.git$/, '')}/blob/${revision}/docs/runbooks`;
 
 /** Objects of the Prometheus operator: what to scrape, and alerts (O21). Dashboards, for the sidecar of Grafana. */
 export function monitoring(scope: Construct, env: Environment): void {

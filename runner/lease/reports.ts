@@ -1,6 +1,7 @@
 import { browserFreezer, type Freezer } from '../browser/freezer.ts';
 import { type ToolPolicy, toolPolicy } from '../calls/tool-policy.ts';
 import { type EventQueue, eventQueue } from '../reporting/events.ts';
+import { watchFirstPage } from '../reporting/first-page.ts';
 import { type LeaseClock, leaseClock } from '../reporting/lease-clock.ts';
 import type { LeaseOptions } from './options.ts';
 
@@ -24,6 +25,7 @@ export function leaseReports(options: LeaseOptions, onPolicyChange: () => void):
     clock,
     warn,
   });
+  const firstPage = watchFirstPage(options.browser.context, clock, events.addFirstPage);
   const policy = toolPolicy({
     policy: redeemed.policy,
     sessionId: assignment.session_id,
@@ -48,5 +50,9 @@ export function leaseReports(options: LeaseOptions, onPolicyChange: () => void):
     onFrozen: () => events.add('browser.frozen', {}),
     onThawed: frozenMs => events.add('browser.thawed', { seconds: Math.round(frozenMs / 1_000) }),
   });
-  return { events, policy, lifetime, freezer };
+  const callStarted = () => {
+    firstPage.callStarted();
+    return lifetime.callStarted();
+  };
+  return { events, policy, lifetime: { ...lifetime, callStarted }, freezer };
 }

@@ -88,8 +88,8 @@ export interface ControllerClient {
   restoreProfile(leaseToken: string, name: string, version: number | undefined, signal: AbortSignal): Promise<number>;
   /** Replaces the lease by one with this profile: then this runner ends. */
   chooseProfile(leaseToken: string, choice: ProfileChoice, signal: AbortSignal): Promise<void>;
-  /** Writes events to the timeline; repeating them writes nothing twice. */
-  events(token: string, events: RunnerEvent[], signal: AbortSignal): Promise<void>;
+  /** Writes events to the timeline; repeating them writes nothing twice. `firstPageMs`: how long the first page took, once for a lease. */
+  events(token: string, events: RunnerEvent[], firstPageMs: number | undefined, signal: AbortSignal): Promise<void>;
   /** Says what became of a recording; idempotent by name. */
   artifact(artifactToken: string, report: ArtifactReport, signal: AbortSignal): Promise<void>;
 }
@@ -184,8 +184,9 @@ export function controllerClient(controllerUrl: string): ControllerClient {
     chooseProfile: async (token, choice, signal) => {
       await post('/internal/runner-profiles/choice', token, choice, z.unknown(), signal);
     },
-    events: async (token, events, signal) => {
-      await post('/internal/runner-events', token, { events }, z.unknown(), signal);
+    events: async (token, events, firstPageMs, signal) => {
+      const body = { events, first_page_ms: firstPageMs };
+      await post('/internal/runner-events', token, body, z.unknown(), signal);
     },
     artifact: async (token, report, signal) => {
       await post('/internal/runner-artifacts', token, report, z.unknown(), signal);

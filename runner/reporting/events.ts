@@ -20,6 +20,8 @@ interface Pending {
 export interface EventQueue {
   /** `data` is already redacted. */
   add(kind: Kind, data: Record<string, JsonValue>): void;
+  /** How long the first page of the lease took; goes with the next events. */
+  addFirstPage(ms: number): void;
   /** Sends what waits, trying until the signal aborts. Never rejects. */
   flush(signal: AbortSignal): Promise<void>;
 }
@@ -45,6 +47,7 @@ const TRY_MS = 30_000;
 /** The timeline's entries on their way to the controller: bounded, batched, retried. */
 export function eventQueue({ controller, tokens, placeOf, clock, warn }: EventQueueOptions): EventQueue {
   const waiting: Pending[] = [];
+  let firstPageMs: number | undefined;
   let dropped = 0;
   let sending: Promise<void> | undefined;
   let scheduled = false;
@@ -55,10 +58,11 @@ export function eventQueue({ controller, tokens, placeOf, clock, warn }: EventQu
 
   async function sendBatch(signal: AbortSignal): Promise<void> {
     const batch = waiting.slice(0, BATCH_LENGTH_MAX);
+    const pageMs = firstPageMs;
     for (let n = 0; !signal.aborted; n += 1) {
       const now = clock.nowMs();
       const events = batch.map(({ id, kind, atMs, data }) => ({ id, kind, age_ms: Math.max(0, now - atMs), data }));
-      const error = await sendWithAnyToken(events, signal);
+      const error = await sendWithAnyToken(events, pageMs, signal);
       if (error === undefined) break;
       if (signal.aborted) return;
       if (!worthRetrying(error)) {
@@ -69,7 +73,9 @@ export function eventQueue({ controller, tokens, placeOf, clock, warn }: EventQu
       await waitBackoff(n, RETRY, signal, clock).catch(() => undefined);
       if (signal.aborted) return;
     }
-    if (!signal.aborted) for (const sent of batch) remove(sent);
+    if (signal.aborted) return;
+    for (const sent of batch) remove(sent);
+    if (pageMs !== undefined) firstPageMs = undefined;
   }
 
   const remove = (event: Pending) => {
@@ -77,11 +83,15 @@ export function eventQueue({ controller, tokens, placeOf, clock, warn }: EventQu
     if (index >= 0) waiting.splice(index, 1);
   };
 
-  async function sendWithAnyToken(events: Parameters<ControllerClient['events']>[1], signal: AbortSignal) {
+  async function sendWithAnyToken(
+    events: Parameters<ControllerClient['events']>[1],
+    pageMs: number | undefined,
+    signal: AbortSignal,
+  ) {
     let last: unknown;
     for (const token of tokens) {
       try {
-        await controller.events(token, events, signal);
+        await controller.events(token, events, pageMs, signal);
         return undefined;
       } catch (error) {
         last = error;
@@ -124,6 +134,9 @@ export function eventQueue({ controller, tokens, placeOf, clock, warn }: EventQu
           warn('event queue full; dropping the oldest', { dropped });
       }
       schedule();
+    },
+    addFirstPage(ms) {
+      firstPageMs = ms;
     },
     async flush(signal) {
       unschedule();

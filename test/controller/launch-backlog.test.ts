@@ -47,6 +47,7 @@ it('a backlog fails no start: of 300 starts, 16 at once, those fail whose runner
   const wake = new Wake();
   const launch = launchLoop({
     ...{ fleet: p.fleet, provider, startMs: START_MS, atOnce: AT_ONCE, onRoom: wake.kick, clock, log },
+    onPart() {},
     onSuccess() {},
     onFailure() {
       failures += 1;

@@ -10,6 +10,7 @@ export const providerContext = (change: Partial<ProviderContext> = {}): Provider
   jwks: JSON.stringify({ keys: [] }),
   healthOf: httpRunnerLink({ send: httpCalls(), clock: realClock }).healthOf,
   onChange: () => {},
+  onWrite: () => {},
   stopped: new AbortController().signal,
   clock: realClock,
   log: pino({ level: 'silent' }),

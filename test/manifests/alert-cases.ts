@@ -10,7 +10,6 @@ export interface AlertCase {
 }
 
 const COUNT = 'omicron_session_create_latency_seconds_count';
-const BUCKET = 'omicron_session_create_latency_seconds_bucket';
 const BURNS = {
   fast: [{ window: '1h' }, { window: '6h' }, { window: '1d' }, { window: '3d' }],
   slow: [{ window: '3d' }],
@@ -51,6 +50,46 @@ const burns = (alert: string, good: string, bad: string, badOf1000: { slow: numb
     },
     at: '6h',
     fires: BURNS.slow,
+  },
+];
+
+/** An objective's alert about a time: how many of 1,000 are within it. */
+const slowness = (
+  alert: string,
+  histogram: string,
+  seconds: string,
+  labels: string,
+  within: { good: number; slow: number; fast: number },
+): AlertCase[] => {
+  const all = `${histogram}_count{${labels}}`;
+  const bucket = `${histogram}_bucket{${labels}${labels === '' ? '' : ','}le="${seconds}"}`;
+  const fires = { good: [], slow: BURNS.slow, fast: BURNS.fast };
+  return (['good', 'slow', 'fast'] as const).map(how => ({
+    alert,
+    when: `${within[how]} of 1,000 are within ${seconds} s`,
+    ...sixHours(all, 1000, bucket, within[how]),
+    fires: fires[how],
+  }));
+};
+const startBucket = (start: string): string => `omicron_lease_start_seconds_bucket{start="${start}",le="0.25"}`;
+
+/** Of 1,000 callers, those that waited for more than ten seconds, by outcome; ten others waited for less. */
+const queues = (when: string, waited: Record<string, number>, fires: AlertCase['fires']): AlertCase[] => [
+  {
+    alert: 'BrowserQueueSlow',
+    when,
+    interval: '2m',
+    series: {
+      [`${COUNT}{outcome="ready"}`]: '0+1000x180',
+      ...Object.fromEntries(
+        Object.entries(waited).flatMap(([outcome, long]) => [
+          [`omicron_wait_seconds_count{outcome="${outcome}"}`, `0+${long + 10}x180`],
+          [`omicron_wait_seconds_bucket{outcome="${outcome}",le="10"}`, '0+10x180'],
+        ]),
+      ),
+    },
+    at: '6h',
+    fires,
   },
 ];
 
@@ -97,40 +136,35 @@ const store = (expiryDays: number, ageDays: number): Record<string, string> => (
 });
 
 export const ALERT_CASES: readonly AlertCase[] = [
-  ...burns('BrowserSessionCreateErrors', `${COUNT}{outcome="ready"}`, `${COUNT}{outcome="store_unavailable"}`, {
+  ...burns('BrowserSessionCreateErrors', `${COUNT}{outcome="ready"}`, `${COUNT}{outcome="failed"}`, {
     slow: 6,
     fast: 100,
   }),
   {
     alert: 'BrowserSessionCreateErrors',
     when: 'callers are over their quota or ask nonsense',
-    ...sixHours(`${COUNT}{outcome="ready"}`, 500, `${COUNT}{outcome="user_quota_exceeded"}`, 500),
+    ...sixHours(`${COUNT}{outcome="ready"}`, 500, `${COUNT}{outcome="refused"}`, 500),
     fires: [],
   },
-  ...['capacity_exceeded', 'failed', 'runner_start_failed'].map(outcome => ({
-    alert: 'BrowserSessionCreateErrors',
-    when: `half of all answers are ${outcome}`,
-    ...sixHours(`${COUNT}{outcome="ready"}`, 500, `${COUNT}{outcome="${outcome}"}`, 500),
-    fires: BURNS.fast,
-  })),
+  ...slowness('BrowserSessionCreateSlow', 'omicron_session_create_latency_seconds', '1', 'outcome="ready"', {
+    ...{ good: 960, slow: 900, fast: 100 },
+  }),
+  ...slowness('BrowserAcquireSlow', 'omicron_lease_start_seconds', '0.25', 'start="warm"', {
+    ...{ good: 992, slow: 980, fast: 800 },
+  }),
   {
-    alert: 'BrowserSessionCreateSlow',
-    when: 'nineteen of twenty are there in a second',
-    ...sixHours(`${COUNT}{outcome="ready"}`, 1000, `${BUCKET}{outcome="ready",le="1"}`, 960),
+    alert: 'BrowserAcquireSlow',
+    when: 'every lease waits for its runner: that is for BrowserSessionCreateSlow',
+    ...sixHours('omicron_lease_start_seconds_count{start="cold"}', 1000, startBucket('cold'), 0),
     fires: [],
   },
-  {
-    alert: 'BrowserSessionCreateSlow',
-    when: 'nine of ten are',
-    ...sixHours(`${COUNT}{outcome="ready"}`, 1000, `${BUCKET}{outcome="ready",le="1"}`, 900),
-    fires: BURNS.slow,
-  },
-  {
-    alert: 'BrowserSessionCreateSlow',
-    when: 'one of ten is',
-    ...sixHours(`${COUNT}{outcome="ready"}`, 1000, `${BUCKET}{outcome="ready",le="1"}`, 100),
-    fires: BURNS.fast,
-  },
+  ...slowness('BrowserFirstPageSlow', 'omicron_first_page_seconds', '5', '', {
+    ...{ good: 960, slow: 900, fast: 100 },
+  }),
+  ...queues('no caller waits', {}, []),
+  ...queues('one in a hundred and twenty waits for long', { refused: 8 }, []),
+  ...queues('one in fifty waits for long, and gets its place', { place: 20 }, BURNS.slow),
+  ...queues('a third waits for long, and is refused', { refused: 300 }, BURNS.fast),
   ...burns(
     'BrowserSessionsLost',
     'omicron_sessions_ended_total{reason="released"}',

@@ -9,13 +9,17 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { API_PROBLEMS } from '../../contract/problem.ts';
 import { END_REASONS } from '../../contract/session.ts';
+import { FAILED_CODES } from '../../controller/acquire-metrics.ts';
 import { prometheusMetrics } from '../../controller/metrics.ts';
 import { egressMetrics } from '../../egress/metrics.ts';
 import { ENVIRONMENTS } from '../../manifests/environments.ts';
-import { FAILED_OUTCOMES } from '../../manifests/monitoring/objectives.ts';
+import { OBJECTIVES } from '../../manifests/monitoring/objectives.ts';
 import { ruleGroups } from '../../manifests/monitoring/rules.ts';
+import { runbooksOf } from '../../manifests/parts/monitoring.ts';
 import { renderObjects } from '../../manifests/render.ts';
+import release from '../../release/server.json' with { type: 'json' };
 import { ALERT_CASES, type AlertCase } from './alert-cases.ts';
+import { controllerText } from './exported-metrics.ts';
 
 const run = promisify(execFile);
 /** Series that the rules take from Prometheus itself and from kube-state-metrics. */
@@ -151,33 +155,32 @@ test('alerts read only series that are exported', async () => {
   expect(read.filter(name => !known.has(name))).toEqual([]);
 });
 
-test('the latency objective counts up to a bucket that the histogram has', async () => {
-  const metrics = prometheusMetrics({
-    stats: async () => ({
-      active: 0,
-      starting: 0,
-      capacity: 0,
-      runners: {},
-      ended: {},
-      recordings: {},
-      freezes: {},
-      hibernated: 0,
-      waiting: 0,
-      hibernations: {},
-    }),
-  } as unknown as Parameters<typeof prometheusMetrics>[0]);
-  metrics.acquired(0.2, 'ready');
-  expect(await metrics.text()).toContain('omicron_session_create_latency_seconds_bucket{le="1",outcome="ready"} 1');
+test('each objective about a time counts up to a bucket that its histogram has', async () => {
+  const text = await controllerText();
+  const limits = OBJECTIVES.flatMap(({ bad }) => [...bad('5m').matchAll(/(\w+_bucket)\{[^}]*le="([^"]+)"/g)]);
+  expect(limits).toHaveLength(4);
+  for (const [, series, le] of limits) expect(text).toMatch(new RegExp(`^${series}\\{[^}]*le="${le}"`, 'm'));
 });
 
-test("failed outcomes are the controller's own faults: every 5xx of it but a stop, and the cap", () => {
+test("failed codes are the controller's own faults: every 5xx of it but a stop, and the cap", () => {
   // Errors of clients, and of the gateway, with which no acquire ends.
   const others = ['browser_unreachable', 'controller_unreachable', 'lease_starting', 'issuer_unavailable'];
   const own = Object.entries(API_PROBLEMS)
     .filter(([code, { status }]) => status >= 500 && code !== 'shutting_down' && !others.includes(code))
     .map(([code]) => code);
-  expect([...FAILED_OUTCOMES].sort()).toEqual([...own, 'failed', 'capacity_exceeded'].sort());
+  expect([...FAILED_CODES].sort()).toEqual([...own, 'capacity_exceeded'].sort());
   expect(END_REASONS).toContain('runner_lost');
+});
+
+test('alerts of an environment that Argo CD reads from a registry link the runbooks of its release', () => {
+  const gitops = { repository: 'oci://registry.example.com/omicron-browser/manifests', revision: '0.1.0' };
+  const page = `${release.repository.url}/blob/v0.1.0/docs/runbooks`;
+  expect(runbooksOf({ gitops })).toBe(page);
+  const rendered = [...renderObjects({ ...ENVIRONMENTS.dev, gitops }).values()].filter(
+    ({ kind }) => kind === 'PrometheusRule',
+  );
+  expect(JSON.stringify(rendered)).toContain(`"runbook_url":"${page}/BrowserControllerDown.md"`);
+  expect(runbooksOf(ENVIRONMENTS.dev)).toBe(`${release.repository.url}/blob/main/docs/runbooks`);
 });
 
 describe('the objects of the Prometheus operator', () => {

@@ -79,13 +79,6 @@ const KEPT_NAMES = [
   // S3's lifecycle rules count in days.
   'omicron_artifact_store_expiry_days',
   'omicron_artifact_store_retention_days',
-  // @prometheus-io/client names these, for every program of Node.
-  ...['', 'egress_'].flatMap(program =>
-    [
-      ...['handles', 'requests', 'resources'].map(each => `active_${each}_total`),
-      ...['summary', 'histogram'].map(each => `eventloop_utilization_${each}`),
-    ].map(name => `omicron_${program}nodejs_${name}`),
-  ),
 ];
 
 test('promtool finds no fault in the metrics of controller and egress proxy but names that are kept', async () => {

@@ -14,8 +14,7 @@ const FOREIGN = ['up', 'kube_pod_info', 'kube_pod_deletion_timestamp'];
 
 /** In no panel and no alert, each group with its reason. */
 const UNSEEN: readonly (readonly [RegExp, string])[] = [
-  [/_nodejs_(active|gc|heap_space|external|heap_size_total)/, 'for a profile of one process, not for a fleet'],
-  [/_nodejs_eventloop_utilization_/, 'the lag shows when a process has too much to do'],
+  [/_nodejs_(external|heap_size_total)/, 'for a profile of one process, not for a fleet'],
   [/_nodejs_eventloop_lag_(?!p99)/, 'p99 shows what the others do'],
   [/_nodejs_version_info$/, 'says which Node, which the image pins'],
   [/_process_(cpu_(user|system)|start_time|virtual|heap)/, 'part of a series that is shown'],

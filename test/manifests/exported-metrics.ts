@@ -1,6 +1,9 @@
 import { END_REASONS } from '../../contract/session.ts';
 import { RUNNER_STATES } from '../../contract/states.ts';
+import { ACQUIRE_PARTS, LEASE_STARTS } from '../../controller/acquire-metrics.ts';
 import { prometheusMetrics } from '../../controller/metrics.ts';
+import { LAUNCH_PARTS } from '../../controller/runner-metrics.ts';
+import { SQL_STEPS } from '../../controller/sql-metrics.ts';
 import { egressMetrics } from '../../egress/metrics.ts';
 
 export interface Sample {
@@ -38,7 +41,14 @@ export async function controllerText(): Promise<string> {
   metrics.acquired(0.2, 'ready');
   metrics.acquired(2, 'starting');
   metrics.acquired(0.1, 'capacity_exceeded');
-  metrics.runnerFailed();
+  for (const part of ACQUIRE_PARTS) metrics.acquirePart(part, 0.1);
+  for (const start of LEASE_STARTS) metrics.leaseStarted(start, 0.1);
+  metrics.firstPage(0.5);
+  for (const part of LAUNCH_PARTS) metrics.launched(part, 1);
+  metrics.runnerFailed('warm', 'timeout');
+  metrics.hibernated(0.3);
+  metrics.wrote({ verb: 'create', resource: 'pods', ok: true });
+  for (const step of SQL_STEPS) metrics.ranSql(step, 0.001);
   metrics.reaped(1);
   metrics.surveyFailed();
   metrics.waited(1, 'place');

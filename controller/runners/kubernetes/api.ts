@@ -1,6 +1,7 @@
 import { ApiException, PatchStrategy, setHeaderOptions } from '@kubernetes/client-node';
 import { type Backoff, waitBackoff } from '../../../time/backoff.ts';
 import { type Clock, neverAborts } from '../../../time/clock.ts';
+import type { ProviderContext } from '../../ports/runners.ts';
 
 const TIMEOUT_MS = 10_000;
 const ATTEMPTS = 5;
@@ -41,6 +42,29 @@ export function refusalOf(error: unknown): KubernetesRefusal | null {
   // The Status names the policy in its message alone:
   // https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/
   return { message, policy: /ValidatingAdmissionPolicy '([^']+)'/.exec(message)?.[1] ?? null };
+}
+
+const WRITE = /^(create|patch|replace|delete)Namespaced(\w+)$/;
+
+/** The client, which calls `onWrite` for each request that changes an object, by the verb and the resource of its method. */
+export function countWrites<Client extends object>(client: Client, onWrite: ProviderContext['onWrite']): Client {
+  return new Proxy(client, {
+    get(target, name) {
+      const method: unknown = Reflect.get(target, name);
+      const [, verb, kind] = (typeof name === 'string' && WRITE.exec(name)) || [];
+      if (typeof method !== 'function' || verb === undefined || kind === undefined) return method;
+      return async (...given: unknown[]) => {
+        let ok = false;
+        try {
+          const answer: unknown = await method.apply(target, given);
+          ok = true;
+          return answer;
+        } finally {
+          onWrite({ verb, resource: `${kind.toLowerCase()}s`, ok });
+        }
+      };
+    },
+  });
 }
 
 /** Makes one call to the API server, with a bound. */

@@ -2,7 +2,7 @@ import { CoreV1Api, DiscoveryV1Api, type KubeConfig, type V1Pod, type V1PodTempl
 import { LABELS, PORTS, runnerHost, runnerName } from '../../../contract/names.ts';
 import { OmicronError } from '../../../contract/problem.ts';
 import type { ProviderContext, RunnerProvider } from '../../ports/runners.ts';
-import { apiCalls } from './api.ts';
+import { apiCalls, countWrites } from './api.ts';
 import { knownPod } from './known-pod.ts';
 import { markLeased } from './mark.ts';
 import { nameSlices } from './name-slices.ts';
@@ -14,7 +14,7 @@ import { whenWarm } from './warm.ts';
 import { Watched } from './watched.ts';
 
 export interface KubernetesRunners
-  extends Pick<ProviderContext, 'healthOf' | 'onChange' | 'stopped' | 'clock' | 'log'> {
+  extends Pick<ProviderContext, 'healthOf' | 'onChange' | 'onWrite' | 'stopped' | 'clock' | 'log'> {
   config: KubeConfig;
   namespace: string;
   /** Name of the PodTemplate that Argo CD syncs. */
@@ -34,9 +34,9 @@ export interface WatchingProvider extends RunnerProvider {
 
 /** Runners as pods, instantiated from the synced PodTemplate. */
 export function kubernetesRunners(options: KubernetesRunners): WatchingProvider {
-  const { config, namespace, templateName, namePrefix, podAddress, onChange, clock, log } = options;
+  const { config, namespace, templateName, namePrefix, podAddress, onChange, onWrite, clock, log } = options;
   const nameOf = (runnerId: string) => runnerName(runnerId, namePrefix);
-  const core = config.makeApiClient(CoreV1Api);
+  const core = countWrites(config.makeApiClient(CoreV1Api), onWrite);
   const call = apiCalls(clock);
   const labelSelector = `${LABELS.app}=${LABELS.runnerApp}`;
   const pods = new Watched<V1Pod>({
@@ -66,7 +66,7 @@ export function kubernetesRunners(options: KubernetesRunners): WatchingProvider 
     const detail = `No PodTemplate ${templateName} exists in namespace ${namespace}; sync the manifests.`;
     throw new OmicronError('runner_start_failed', detail);
   };
-  const discovery = config.makeApiClient(DiscoveryV1Api);
+  const discovery = countWrites(config.makeApiClient(DiscoveryV1Api), onWrite);
   const slices = nameSlices({ discovery, call, namespace, clock });
   const names = runnerNames({ ...options, slices, pods, nameOf });
   const parts = { ...options, core, call, pods, template, nameOf, names };

@@ -84,7 +84,40 @@ export const FLEET: Dashboard = {
           description: 'In each interval; BrowserRunnersDoNotStart fires above 5 in ten minutes',
           kind: 'timeseries',
           unit: 'short',
-          queries: [{ expr: `sum(increase(omicron_pod_create_failures_total[${RATE}]))`, legend: 'failed' }],
+          queries: [
+            {
+              expr: `sum by (part, reason) (increase(omicron_pod_create_failures_total[${RATE}]))`,
+              legend: '{{part}}: {{reason}}',
+            },
+          ],
+        },
+        {
+          title: 'Parts of a launch',
+          description: 'Mean time in each: `create` is the API server, `warm` the node, the image and the browser',
+          kind: 'timeseries',
+          unit: 's',
+          queries: [
+            {
+              expr: `sum by (part) (rate(omicron_launch_part_seconds_sum[${RATE}])) / sum by (part) (rate(omicron_launch_part_seconds_count[${RATE}]))`,
+              legend: '{{part}}',
+            },
+            {
+              expr: `histogram_quantile(0.95, sum by (le) (rate(omicron_launch_part_seconds_bucket{part="warm"}[${RATE}])))`,
+              legend: 'warm, p95',
+            },
+          ],
+        },
+        {
+          title: 'Writes to the Kubernetes API',
+          description: 'A second; failed ones that last are a quota, a policy, or an API server that is busy',
+          kind: 'timeseries',
+          unit: 'ops',
+          queries: [
+            {
+              expr: `sum by (verb, resource, outcome) (rate(omicron_api_writes_total[${RATE}]))`,
+              legend: '{{verb}} {{resource}} {{outcome}}',
+            },
+          ],
         },
         {
           title: 'Hibernation',
@@ -92,6 +125,18 @@ export const FLEET: Dashboard = {
           kind: 'timeseries',
           unit: 'ops',
           queries: [{ expr: `max by (change) (rate(omicron_hibernations_total[${RATE}]))`, legend: '{{change}}' }],
+        },
+        {
+          title: 'Time to hibernate',
+          description: 'From the order to a runner; above 20 s it is given up, and the session ends with its lease',
+          kind: 'timeseries',
+          unit: 's',
+          queries: [
+            {
+              expr: `histogram_quantile(0.95, sum by (le) (rate(omicron_hibernate_seconds_bucket[${RATE}])))`,
+              legend: 'p95',
+            },
+          ],
         },
         {
           title: 'Frozen browsers',
@@ -124,6 +169,31 @@ export const FLEET: Dashboard = {
           kind: 'timeseries',
           unit: 'ops',
           queries: [{ expr: `sum by (table) (rate(omicron_pruned_rows_total[${RATE}]))`, legend: '{{table}}' }],
+        },
+      ],
+    },
+    {
+      title: 'Database',
+      panels: [
+        {
+          title: 'Time of the database by step',
+          description: 'Seconds a second: the sum is how many connections are busy',
+          kind: 'timeseries',
+          unit: 'short',
+          queries: [{ expr: `sum by (step) (rate(omicron_sql_seconds_total[${RATE}]))`, legend: '{{step}}' }],
+        },
+        {
+          title: 'Mean time of a step',
+          description:
+            'The wait for a connection included; all steps slow is the database, one step is its plan or a lock',
+          kind: 'timeseries',
+          unit: 's',
+          queries: [
+            {
+              expr: `sum by (step) (rate(omicron_sql_seconds_total[${RATE}])) / (sum by (step) (rate(omicron_sql_calls_total[${RATE}])) > 0)`,
+              legend: '{{step}}',
+            },
+          ],
         },
       ],
     },

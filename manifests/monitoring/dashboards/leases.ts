@@ -39,10 +39,80 @@ export const LEASES: Dashboard = {
         },
         {
           title: 'Requests by outcome',
-          description: 'Get-or-create a second: `ready` and `starting` are leases, the others codes of problems',
+          description:
+            'Get-or-create a second: `ready` and `starting` are leases, `failed` is for BrowserSessionCreateErrors',
           kind: 'timeseries',
           unit: 'reqps',
           queries: [{ expr: `sum by (outcome) (rate(${LATENCY}_count[${RATE}]))`, legend: '{{outcome}}' }],
+        },
+        {
+          title: 'Refusals by code',
+          description: 'A second; quotas and profiles in use are for the caller to mend, the others for the operator',
+          kind: 'timeseries',
+          unit: 'reqps',
+          queries: [
+            {
+              expr: `sum by (code) (rate(omicron_session_create_refusals_total[${RATE}]))`,
+              legend: '{{code}}',
+            },
+          ],
+        },
+        {
+          title: 'Time to a ready lease',
+          description: 'The 95th percentile from the claim, without the line; a cold start waits for its runner',
+          kind: 'timeseries',
+          unit: 's',
+          queries: [
+            {
+              expr: `histogram_quantile(0.95, sum by (le, start) (rate(omicron_lease_start_seconds_bucket[${RATE}])))`,
+              legend: '{{start}}',
+            },
+            {
+              expr: `sum(rate(omicron_lease_start_seconds_sum[${RATE}])) / sum(rate(omicron_lease_start_seconds_count[${RATE}]))`,
+              legend: 'mean',
+            },
+          ],
+        },
+        {
+          title: 'Parts of an acquire',
+          description:
+            'Mean time in each; `claim` and `ready` are the database, `assign` is the runner, `runner` its launch',
+          kind: 'timeseries',
+          unit: 's',
+          queries: [
+            {
+              expr: `sum by (part) (rate(omicron_acquire_part_seconds_sum[${RATE}])) / sum by (part) (rate(omicron_acquire_part_seconds_count[${RATE}]))`,
+              legend: '{{part}}',
+            },
+          ],
+        },
+        {
+          title: 'Slow parts of an acquire',
+          description: 'Share of each part that takes more than a second',
+          kind: 'timeseries',
+          unit: 'percentunit',
+          queries: [
+            {
+              expr: `1 - sum by (part) (rate(omicron_acquire_part_seconds_bucket{le="1"}[${RATE}])) / sum by (part) (rate(omicron_acquire_part_seconds_count[${RATE}]))`,
+              legend: '{{part}}',
+            },
+          ],
+        },
+        {
+          title: 'First page',
+          description: 'From the call that opens it until it is loaded; slow sites show here, a slow proxy too',
+          kind: 'timeseries',
+          unit: 's',
+          queries: [
+            {
+              expr: `histogram_quantile(0.5, sum by (le) (rate(omicron_first_page_seconds_bucket[${RATE}])))`,
+              legend: 'p50',
+            },
+            {
+              expr: `histogram_quantile(0.95, sum by (le) (rate(omicron_first_page_seconds_bucket[${RATE}])))`,
+              legend: 'p95',
+            },
+          ],
         },
         {
           title: 'Callers that wait',

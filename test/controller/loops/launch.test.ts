@@ -68,6 +68,7 @@ async function launch({ aheadMs, agedMs, needsMs }: Record<'aheadMs' | 'agedMs' 
     startMs: START_MS,
     atOnce: 8,
     onRoom() {},
+    onPart() {},
     onFailure() {},
     onSuccess() {},
     clock,

@@ -19,6 +19,7 @@ const provider = kubernetesRunners({
   ...{ config, namespace: 'omicron-browser', templateName: 'pw-mcp-runner' },
   healthOf: async () => null,
   onChange() {},
+  onWrite() {},
   stopped: new AbortController().signal,
   clock: {
     ...realClock,
