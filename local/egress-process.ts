@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
 import * as z from 'zod';
-import { egressReady } from '../contract/egress.ts';
+import { type EgressReady, egressReady } from '../contract/egress.ts';
 import { ENV } from '../contract/names.ts';
 import { realClock } from '../time/clock.ts';
 
@@ -12,6 +12,8 @@ import { realClock } from '../time/clock.ts';
 export interface EgressProcess {
   /** e.g. `http://127.0.0.1:41234`. */
   readonly url: string;
+  /** Its metrics, for a Prometheus of this machine. */
+  readonly metricsUrl: string;
   stop(): Promise<void>;
 }
 
@@ -30,10 +32,10 @@ const MAIN = fileURLToPath(new URL(`../egress/main.${import.meta.url.endsWith('.
 const START_MS = 15_000;
 const RESTART_MS = 500;
 
-/** Starts it and restarts it on the same port; it exits when this process does. */
+/** Starts it and restarts it on the same ports; it exits when this process does. */
 export async function startEgressProcess(options: EgressOptions): Promise<EgressProcess> {
   const stopping = new AbortController();
-  let { child, port } = await spawnOnce(options, 0);
+  let { child, port, adminPort } = await spawnOnce(options, { port: 0, adminPort: 0 });
 
   const keepRunning = async (): Promise<void> => {
     for (;;) {
@@ -42,7 +44,7 @@ export async function startEgressProcess(options: EgressOptions): Promise<Egress
       options.log.error({ code: child.exitCode, signal: child.signalCode }, 'egress proxy exited; restarting');
       try {
         await realClock.sleep(RESTART_MS, stopping.signal);
-        ({ child, port } = await spawnOnce(options, port));
+        ({ child, port, adminPort } = await spawnOnce(options, { port, adminPort }));
       } catch (err) {
         if (stopping.signal.aborted) return;
         options.log.error({ err }, 'egress proxy restart failed; browsers reach nothing until it runs');
@@ -54,6 +56,7 @@ export async function startEgressProcess(options: EgressOptions): Promise<Egress
 
   return {
     url: `http://127.0.0.1:${port}`,
+    metricsUrl: `http://127.0.0.1:${adminPort}/metrics`,
     async stop() {
       stopping.abort();
       child.kill('SIGTERM');
@@ -66,7 +69,7 @@ export async function startEgressProcess(options: EgressOptions): Promise<Egress
 const logLine = z.object({ level: z.number(), msg: z.string() });
 const WARN_LEVEL = 40;
 
-async function spawnOnce(options: EgressOptions, port: number): Promise<{ child: ChildProcess; port: number }> {
+async function spawnOnce(options: EgressOptions, ports: EgressReady): Promise<{ child: ChildProcess } & EgressReady> {
   // When the channel that fork opens is closed, the child knows that this process has ended.
   const child = fork(MAIN, [], {
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
@@ -75,9 +78,9 @@ async function spawnOnce(options: EgressOptions, port: number): Promise<{ child:
       [ENV.controllerUrl]: options.controllerUrl,
       [ENV.egressSecret]: options.secret,
       [ENV.egressHost]: '127.0.0.1',
-      [ENV.egressPort]: String(port),
+      [ENV.egressPort]: String(ports.port),
       [ENV.egressAdminHost]: '127.0.0.1',
-      [ENV.egressAdminPort]: '0',
+      [ENV.egressAdminPort]: String(ports.adminPort),
       [ENV.egressAllowedCidrs]: options.allowedCidrs.join(','),
       [ENV.egressGraceSeconds]: '1',
     },
@@ -92,7 +95,7 @@ async function spawnOnce(options: EgressOptions, port: number): Promise<{ child:
   const late = AbortSignal.timeout(START_MS);
   try {
     const [message] = await once(child, 'message', { signal: AbortSignal.any([exited.signal, late]) });
-    return { child, port: egressReady.parse(message).port };
+    return { child, ...egressReady.parse(message) };
   } catch (error) {
     child.kill('SIGKILL');
     if (exited.signal.aborted) throw exited.signal.reason;

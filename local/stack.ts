@@ -17,6 +17,8 @@ import { StackFolder } from './stack-folder.ts';
 export interface Stack {
   readonly url: string;
   readonly serviceSecret: string;
+  /** Metrics of the controller, and of the egress proxy where there is one. */
+  readonly metricsUrls: { readonly controller: string; readonly egress: string | null };
   readonly console: Pick<Console, 'url' | 'link'>;
   /** The controller's. */
   readMetrics: Controller['readMetrics'];
@@ -104,6 +106,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   return {
     url: controller.url,
     serviceSecret: keys.serviceSecret,
+    metricsUrls: { controller: `${controller.url}/metrics`, egress: egress?.metricsUrl ?? null },
     console: pages,
     readMetrics: controller.readMetrics,
     folder: folder.path,

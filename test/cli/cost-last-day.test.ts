@@ -1,12 +1,12 @@
-import { execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startPrometheus } from '../prometheus-server.ts';
 import { runHere } from './run-here.ts';
 
 const run = promisify(execFile);
@@ -64,42 +64,6 @@ function openMetrics(nowMs: number): string {
     '# EOF',
     '',
   ].join('\n');
-}
-
-/** A Prometheus of the folder, which scrapes nothing; ends with the function that it answers. */
-async function startPrometheus(folder: string): Promise<{ url: string; stop: () => Promise<void> }> {
-  await writeFile(join(folder, 'prometheus.yml'), '{}\n');
-  const child = spawn(
-    'prometheus',
-    [
-      `--config.file=${join(folder, 'prometheus.yml')}`,
-      `--storage.tsdb.path=${join(folder, 'data')}`,
-      '--web.listen-address=127.0.0.1:0',
-      '--log.format=json',
-    ],
-    { stdio: ['ignore', 'ignore', 'pipe'] },
-  );
-  const ended = once(child, 'exit');
-  const stop = async () => {
-    child.kill();
-    await ended;
-  };
-  const log: string[] = [];
-  let url = '';
-  let isReady = false;
-  for await (const line of createInterface(child.stderr)) {
-    log.push(line);
-    const { msg, address } = JSON.parse(line);
-    if (msg === 'Listening on' && address) url = `http://${address}`;
-    isReady ||= /ready to receive/i.test(msg);
-    if (isReady && url !== '') break; // they are written in any order
-  }
-  child.stderr.resume();
-  if (url === '') {
-    await stop();
-    throw new Error(`no Prometheus: ${log.join('\n')}`);
-  }
-  return { url, stop };
 }
 
 let folder: string;
