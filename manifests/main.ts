@@ -5,10 +5,12 @@ import { chartFiles } from './chart/files.ts';
 import { checkSettings } from './check-settings.ts';
 import { ENVIRONMENTS } from './environments.ts';
 import { pushFirst } from './image-digests.ts';
+import { dashboardFile } from './monitoring/dashboard.ts';
+import { DASHBOARDS } from './monitoring/dashboards/all.ts';
 import { readOptions } from './read-options.ts';
 import { render } from './render.ts';
 
-const USAGE = `npm run manifests                       rewrites manifests/rendered/<env>/: commit what changed, Argo CD reads nothing else
+const USAGE = `npm run manifests                       rewrites manifests/rendered/<env>/, which alone Argo CD reads, and rendered/dashboards/: commit what changed
 npm run manifests -- --chart FOLDER     writes the Helm chart into the folder, which must be empty or not there
 `;
 const { chart } = readOptions({ chart: { type: 'string' } }, USAGE);
@@ -39,6 +41,11 @@ function writeEnvironments(): void {
     rmSync(join(folder, env.name), { recursive: true, force: true });
     write(join(folder, env.name), files);
   }
+  rmSync(join(folder, 'dashboards'), { recursive: true, force: true });
+  write(
+    join(folder, 'dashboards'),
+    DASHBOARDS.map(dashboard => [`${dashboard.uid}.json`, dashboardFile(dashboard)] as const),
+  );
 }
 
 /** A file of an earlier version would stay in the chart. */

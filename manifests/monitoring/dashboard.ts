@@ -1,3 +1,24 @@
+import {
+  LegendDisplayMode,
+  LegendPlacement,
+  ReduceDataOptionsBuilder,
+  SortOrder,
+  TooltipDisplayMode,
+  VizLegendOptionsBuilder,
+  VizTooltipOptionsBuilder,
+} from '@grafana/grafana-foundation-sdk/common';
+import {
+  DashboardBuilder,
+  DashboardCursorSync,
+  DatasourceVariableBuilder,
+  type Dashboard as GrafanaDashboard,
+  RowBuilder,
+  TextBoxVariableBuilder,
+} from '@grafana/grafana-foundation-sdk/dashboard';
+import { DataqueryBuilder } from '@grafana/grafana-foundation-sdk/prometheus';
+import { PanelBuilder as StatPanel } from '@grafana/grafana-foundation-sdk/stat';
+import { PanelBuilder as TimeseriesPanel } from '@grafana/grafana-foundation-sdk/timeseries';
+
 /** A panel of a dashboard: queries in PromQL, drawn over time or as one number. */
 export interface Panel {
   readonly title: string;
@@ -22,87 +43,54 @@ export interface Dashboard {
 /** Window of a rate: Grafana puts at least four scrapes into it. */
 export const RATE = '$__rate_interval';
 
-const COLUMNS = 24;
 const SIZES = { timeseries: { w: 12, h: 8 }, stat: { w: 6, h: 4 } } as const;
 const DATASOURCE = { type: 'prometheus', uid: '$datasource' } as const;
-/** The format of dashboards since Grafana 10.3; later versions migrate it when they load it. */
-const SCHEMA_VERSION = 39;
 
 /** The JSON that Grafana imports. */
-export function grafanaJson({ uid, title, description, numbers = [], rows }: Dashboard) {
-  return {
-    uid,
-    title,
-    description,
-    tags: ['omicron-browser'],
-    schemaVersion: SCHEMA_VERSION,
-    editable: false,
-    graphTooltip: 1,
-    refresh: '1m',
-    time: { from: 'now-6h', to: 'now' },
-    timezone: 'browser',
-    templating: {
-      list: [
-        { name: 'datasource', label: 'Prometheus', type: 'datasource', query: 'prometheus' },
-        ...numbers.map(({ name, label, value }) => ({ name, label, type: 'textbox', query: String(value) })),
-      ],
-    },
-    panels: layOut(rows),
-  };
-}
-
-/** Rows from top to bottom, panels from left to right; one that does not fit starts a line. */
-function layOut(rows: Dashboard['rows']) {
+export function grafanaJson({ uid, title, description, numbers = [], rows }: Dashboard): GrafanaDashboard {
+  const made = new DashboardBuilder(title)
+    .uid(uid)
+    .description(description)
+    .tags(['omicron-browser'])
+    .readonly()
+    .tooltip(DashboardCursorSync.Crosshair)
+    .refresh('1m')
+    .time({ from: 'now-6h', to: 'now' })
+    .timezone('browser')
+    .withVariable(new DatasourceVariableBuilder('datasource').label('Prometheus').type('prometheus'));
+  for (const { name, label, value } of numbers)
+    made.withVariable(new TextBoxVariableBuilder(name).label(label).defaultValue(String(value)));
   let id = 0;
-  let y = 0;
-  return rows.flatMap(({ title, panels }) => {
-    const heading = {
-      id: ++id,
-      type: 'row',
-      title,
-      collapsed: false,
-      gridPos: { x: 0, y, w: COLUMNS, h: 1 },
-      panels: [],
-    };
-    let x = 0;
-    let lineHeight = 0;
-    y += 1;
-    const placed = panels.map(panel => {
-      const { w, h } = SIZES[panel.kind];
-      if (x + w > COLUMNS) {
-        y += lineHeight;
-        x = 0;
-        lineHeight = 0;
-      }
-      const gridPos = { x, y, w, h };
-      x += w;
-      lineHeight = Math.max(lineHeight, h);
-      return { id: ++id, gridPos, ...panelJson(panel) };
-    });
-    y += lineHeight;
-    return [heading, ...placed];
-  });
+  for (const row of rows) {
+    made.withRow(new RowBuilder(row.title).id(++id));
+    for (const panel of row.panels) made.withPanel(panelBuilder(panel).id(++id));
+  }
+  return made.build();
 }
 
-function panelJson({ title, description, kind, unit, queries }: Panel) {
-  return {
-    type: kind,
-    title,
-    description,
-    datasource: DATASOURCE,
-    fieldConfig: { defaults: { unit, min: 0 }, overrides: [] },
-    options:
-      kind === 'stat'
-        ? { reduceOptions: { calcs: ['lastNotNull'], fields: '', values: false } }
-        : { legend: { displayMode: 'list', placement: 'bottom' }, tooltip: { mode: 'multi', sort: 'desc' } },
-    targets: queries.map(({ expr, legend }, index) => ({
-      refId: String.fromCharCode(65 + index),
-      datasource: DATASOURCE,
-      expr,
-      legendFormat: legend,
-      editorMode: 'code',
-      range: kind === 'timeseries',
-      instant: kind === 'stat',
-    })),
-  };
+/** The file that an operator imports, and that Grafana's sidecar takes. */
+export const dashboardFile = (dashboard: Dashboard): string => `${JSON.stringify(grafanaJson(dashboard), null, 1)}\n`;
+
+function panelBuilder({ title, description, kind, unit, queries }: Panel): StatPanel | TimeseriesPanel {
+  const { w, h } = SIZES[kind];
+  const panel = kind === 'stat' ? statPanel() : timeseriesPanel();
+  panel.title(title).description(description).unit(unit).min(0).datasource(DATASOURCE).span(w).height(h);
+  for (const [index, { expr, legend }] of queries.entries()) {
+    const refId = String.fromCharCode(65 + index);
+    const query = new DataqueryBuilder().refId(refId).datasource(DATASOURCE).expr(expr).legendFormat(legend);
+    panel.withTarget(kind === 'stat' ? query.instant() : query.range());
+  }
+  return panel;
 }
+
+const statPanel = () => new StatPanel().reduceOptions(new ReduceDataOptionsBuilder().calcs(['lastNotNull']));
+
+const timeseriesPanel = () =>
+  new TimeseriesPanel()
+    .legend(
+      new VizLegendOptionsBuilder()
+        .displayMode(LegendDisplayMode.List)
+        .placement(LegendPlacement.Bottom)
+        .showLegend(true),
+    )
+    .tooltip(new VizTooltipOptionsBuilder().mode(TooltipDisplayMode.Multi).sort(SortOrder.Descending));

@@ -3,7 +3,7 @@ import type { Construct } from 'constructs';
 import { NAMESPACES, SERVICES } from '../../contract/names.ts';
 import release from '../../release/server.json' with { type: 'json' };
 import type { Environment } from '../environment-type.ts';
-import { grafanaJson } from '../monitoring/dashboard.ts';
+import { dashboardFile } from '../monitoring/dashboard.ts';
 import { DASHBOARDS } from '../monitoring/dashboards/all.ts';
 import { ruleGroups } from '../monitoring/rules.ts';
 import { CONTROLLER, EGRESS, meta } from './meta.ts';
@@ -57,6 +57,6 @@ export function monitoring(scope: Construct, env: Environment): void {
         labels: DASHBOARD_LABEL,
         annotations: { grafana_folder: 'Omicron Browser' },
       }),
-      data: { [`${dashboard.uid}.json`]: `${JSON.stringify(grafanaJson(dashboard), null, 1)}\n` },
+      data: { [`${dashboard.uid}.json`]: dashboardFile(dashboard) },
     });
 }

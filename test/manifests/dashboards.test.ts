@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { ENVIRONMENTS } from '../../manifests/environments.ts';
 import { grafanaJson } from '../../manifests/monitoring/dashboard.ts';
@@ -96,7 +97,10 @@ describe('in Grafana', () => {
   test('no two dashboards share an address, no two panels a place or an id', () => {
     expect(new Set(DASHBOARDS.map(({ uid }) => uid)).size).toBe(4);
     for (const dashboard of DASHBOARDS) {
-      const drawn = grafanaJson(dashboard).panels;
+      const drawn = (grafanaJson(dashboard).panels ?? []).map(({ id, gridPos }) => {
+        if (gridPos === undefined) throw new Error(`${dashboard.title} has a panel without a place`);
+        return { id, gridPos };
+      });
       expect(new Set(drawn.map(({ id }) => id)).size).toBe(drawn.length);
       const cells = drawn.flatMap(({ gridPos: { x, y, w, h } }) =>
         Array.from({ length: w * h }, (_, cell) => `${x + (cell % w)},${y + Math.floor(cell / w)}`),
@@ -121,7 +125,10 @@ describe('in Grafana', () => {
     );
     const files = maps.flatMap(({ data }) => Object.entries(data as Record<string, string>));
     expect(files.map(([file]) => file).sort()).toEqual(DASHBOARDS.map(({ uid }) => `${uid}.json`).sort());
-    for (const [file, text] of files) expect(`${JSON.parse(text).uid}.json`).toBe(file);
+    for (const [file, text] of files) {
+      expect(`${JSON.parse(text).uid}.json`).toBe(file);
+      expect(readFileSync(new URL(`../../manifests/rendered/dashboards/${file}`, import.meta.url), 'utf8')).toBe(text);
+    }
   });
 
   test('an environment without a Prometheus has none', () => {
