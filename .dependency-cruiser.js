@@ -36,6 +36,7 @@ export const rooms = {
     'contract/last-day',
     'contract/quantity',
     'contract/runner-shapes',
+    'contract/source-repository',
     'process',
     'controller/settings',
     'runner/settings',

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { SOURCE_REPOSITORY } from './source-repository.ts';
 
 type ProblemTable = Record<string, { status: number; title: string }>;
 
@@ -70,8 +71,8 @@ export const CLIENT_PROBLEMS = {
 /** Every code that an OmicronError may have. */
 export const PROBLEMS = { ...API_PROBLEMS, ...CLIENT_PROBLEMS };
 
-/** The page of all codes, in the repository that a release comes from; the packages' manifests name it too. */
-const ERRORS_PAGE = 'https://github.com/example/omicron-browser/blob/main/docs/reference/errors.md';
+/** The page of all codes. */
+const ERRORS_PAGE = `${SOURCE_REPOSITORY}/blob/main/docs/reference/errors.md`;
 
 export type ApiProblemCode = keyof typeof API_PROBLEMS;
 export type ProblemCode = keyof typeof PROBLEMS;

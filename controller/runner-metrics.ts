@@ -13,10 +13,8 @@ export const WRITES = [
   ['create', 'pods'],
   ['patch', 'pods'],
   ['delete', 'pods'],
-  ['create', 'services'],
-  ['patch', 'services'],
-  ['delete', 'services'],
   ['create', 'endpointslices'],
+  ['replace', 'endpointslices'],
   ['delete', 'endpointslices'],
   ['other', 'other'],
 ] as const;

@@ -47,7 +47,7 @@ export interface SqlMetrics {
 export function sqlMetrics(registry: Registry): SqlMetrics {
   const registers = [registry];
   const labelNames = ['step'];
-  // Two counters, since a mean is what tells a slow step: buckets would be twelve series for each.
+  // Two counters: a mean shows a slow step, and buckets would be twelve series for each.
   const calls = new Counter({
     name: 'omicron_sql_calls_total',
     help: 'Statements that this replica sent to the database, by step: a database function, `select`, or `other`',

@@ -1,7 +1,7 @@
 import { ApiObject } from 'cdk8s';
 import type { Construct } from 'constructs';
 import { NAMESPACES, SERVICES } from '../../contract/names.ts';
-import release from '../../release/server.json' with { type: 'json' };
+import { SOURCE_REPOSITORY } from '../../contract/source-repository.ts';
 import type { Environment } from '../environment-type.ts';
 import { dashboardFile } from '../monitoring/dashboard.ts';
 import { DASHBOARDS } from '../monitoring/dashboards/all.ts';
@@ -17,12 +17,10 @@ const namespace = NAMESPACES.system;
  */
 const DASHBOARD_LABEL = { grafana_dashboard: '1' } as const;
 
-/** Of an environment that Argo CD reads from a registry, which has no pages: those of the release in the source repository. */
-const SOURCE = release.repository.url;
-
+/** A registry that Argo CD reads has no pages: the source repository has those of the release. */
 export const runbooksOf = ({ gitops: { repository, revision } }: Pick<Environment, 'gitops'>): string =>
   repository.startsWith('oci://')
-    ? `${SOURCE}/blob/v${revision}/docs/runbooks`
+    ? `${SOURCE_REPOSITORY}/blob/v${revision}/docs/runbooks`
     : `${repository.replace(/\.git$/, '')}/blob/${revision}/docs/runbooks`;
 
 /** Objects of the Prometheus operator: what to scrape, and alerts (O21). Dashboards, for the sidecar of Grafana. */

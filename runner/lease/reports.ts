@@ -1,8 +1,8 @@
 import { browserFreezer, type Freezer } from '../browser/freezer.ts';
 import { type ToolPolicy, toolPolicy } from '../calls/tool-policy.ts';
 import { type EventQueue, eventQueue } from '../reporting/events.ts';
-import { watchFirstPage } from '../reporting/first-page.ts';
 import { type LeaseClock, leaseClock } from '../reporting/lease-clock.ts';
+import { watchFirstPage } from '../settle/first-page.ts';
 import type { LeaseOptions } from './options.ts';
 
 /** A lease's timeline, time, policy and idle browser: each speaks with the controller, or is reported to it. */

@@ -62,7 +62,7 @@ export function eventQueue({ controller, tokens, placeOf, clock, warn }: EventQu
     for (let n = 0; !signal.aborted; n += 1) {
       const now = clock.nowMs();
       const events = batch.map(({ id, kind, atMs, data }) => ({ id, kind, age_ms: Math.max(0, now - atMs), data }));
-      const error = await sendWithAnyToken(events, pageMs, signal);
+      const error = await sendWithAnyToken(token => controller.events(token, events, pageMs, signal));
       if (error === undefined) break;
       if (signal.aborted) return;
       if (!worthRetrying(error)) {
@@ -83,15 +83,11 @@ export function eventQueue({ controller, tokens, placeOf, clock, warn }: EventQu
     if (index >= 0) waiting.splice(index, 1);
   };
 
-  async function sendWithAnyToken(
-    events: Parameters<ControllerClient['events']>[1],
-    pageMs: number | undefined,
-    signal: AbortSignal,
-  ) {
+  async function sendWithAnyToken(send: (token: string) => Promise<void>): Promise<unknown> {
     let last: unknown;
     for (const token of tokens) {
       try {
-        await controller.events(token, events, pageMs, signal);
+        await send(token);
         return undefined;
       } catch (error) {
         last = error;

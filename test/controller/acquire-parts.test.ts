@@ -4,7 +4,7 @@ import { eventually } from '../eventually.ts';
 import { parseExposition } from '../manifests/exported-metrics.ts';
 import { type Stack, startStack } from './stack.ts';
 
-/** What a scrape says of one histogram: its counts and sums by the values of its label. */
+/** Counts and sums of one histogram, by the values of its label. */
 async function histogram(stack: Stack, name: string, label: string) {
   const { body } = await stack.call('GET', '/metrics', { token: null });
   const { samples } = parseExposition(String(body));

@@ -73,7 +73,7 @@ const slowness = (
 };
 const startBucket = (start: string): string => `omicron_lease_start_seconds_bucket{start="${start}",le="0.25"}`;
 
-/** Of 1,000 callers, those that waited for more than ten seconds, by outcome; ten others waited for less. */
+/** Ten of 1,000 callers wait for less than ten seconds, and as many as `waited` says for more, by outcome. */
 const queues = (when: string, waited: Record<string, number>, fires: AlertCase['fires']): AlertCase[] => [
   {
     alert: 'BrowserQueueSlow',

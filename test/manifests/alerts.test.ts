@@ -9,6 +9,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { API_PROBLEMS } from '../../contract/problem.ts';
 import { END_REASONS } from '../../contract/session.ts';
+import { SOURCE_REPOSITORY } from '../../contract/source-repository.ts';
 import { FAILED_CODES } from '../../controller/acquire-metrics.ts';
 import { prometheusMetrics } from '../../controller/metrics.ts';
 import { egressMetrics } from '../../egress/metrics.ts';
@@ -17,7 +18,6 @@ import { OBJECTIVES } from '../../manifests/monitoring/objectives.ts';
 import { ruleGroups } from '../../manifests/monitoring/rules.ts';
 import { runbooksOf } from '../../manifests/parts/monitoring.ts';
 import { renderObjects } from '../../manifests/render.ts';
-import release from '../../release/server.json' with { type: 'json' };
 import { ALERT_CASES, type AlertCase } from './alert-cases.ts';
 import { controllerText } from './exported-metrics.ts';
 
@@ -174,13 +174,13 @@ test("failed codes are the controller's own faults: every 5xx of it but a stop, 
 
 test('alerts of an environment that Argo CD reads from a registry link the runbooks of its release', () => {
   const gitops = { repository: 'oci://registry.example.com/omicron-browser/manifests', revision: '0.1.0' };
-  const page = `${release.repository.url}/blob/v0.1.0/docs/runbooks`;
+  const page = `${SOURCE_REPOSITORY}/blob/v0.1.0/docs/runbooks`;
   expect(runbooksOf({ gitops })).toBe(page);
   const rendered = [...renderObjects({ ...ENVIRONMENTS.dev, gitops }).values()].filter(
     ({ kind }) => kind === 'PrometheusRule',
   );
   expect(JSON.stringify(rendered)).toContain(`"runbook_url":"${page}/BrowserControllerDown.md"`);
-  expect(runbooksOf(ENVIRONMENTS.dev)).toBe(`${release.repository.url}/blob/main/docs/runbooks`);
+  expect(runbooksOf(ENVIRONMENTS.dev)).toBe(`${SOURCE_REPOSITORY}/blob/main/docs/runbooks`);
 });
 
 describe('the objects of the Prometheus operator', () => {

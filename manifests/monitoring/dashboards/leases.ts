@@ -47,7 +47,7 @@ export const LEASES: Dashboard = {
         },
         {
           title: 'Refusals by code',
-          description: 'A second; quotas and profiles in use are for the caller to mend, the others for the operator',
+          description: 'A second; quotas and profiles in use are the affair of callers, the others of the operator',
           kind: 'timeseries',
           unit: 'reqps',
           queries: [

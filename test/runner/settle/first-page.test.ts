@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { BrowserContext, Page, Request } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { watchFirstPage } from '../../../runner/reporting/first-page.ts';
+import { watchFirstPage } from '../../../runner/settle/first-page.ts';
 import { steppedClock } from '../../fakes/clock.ts';
 
 /** A context with one tab, whose documents are asked for, answered and loaded as the test says. */
@@ -58,7 +58,8 @@ it('counts a page that no server answered neither, nor tabs that were restored b
 it('takes the document of a frame for no page', () => {
   const { callStarted, ask, load, reported } = tab();
   callStarted();
-  ask({ page: () => new EventEmitter() }).answer();
+  const outer = { mainFrame: () => ({}) };
+  ask({ page: () => outer }).answer();
   load();
   expect(reported).toEqual([]);
 });
