@@ -38,7 +38,9 @@ export async function readStats(database: Database): Promise<Stats> {
     `select state, count(*)::int as count from omicron.runners where state <> 'gone' group by state`,
   );
   const tallies = await database.query<{ metric: string; label: string; total: number | string }>(
-    `select metric, label, total from omicron.tallies`,
+    `select metric, label, sum(total)::bigint as total
+       from (select metric, label, total from omicron.tallies union all select metric, label, total from omicron.tally_shards) counted
+      group by metric, label`,
   );
   const totals = (metric: string) =>
     Object.fromEntries(tallies.filter(row => row.metric === metric).map(row => [row.label, Number(row.total)]));

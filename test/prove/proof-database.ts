@@ -91,7 +91,7 @@ export async function openProofDatabase(url: string, fresh: boolean): Promise<Pr
     async clear() {
       await first.script(
         `truncate omicron.browser_sessions, omicron.runners, omicron.permits, omicron.waiting_callers, omicron.profiles, omicron.session_events,
-           omicron.profile_objects, omicron.tallies, proof.changes cascade`,
+           omicron.profile_objects, omicron.tally_shards, proof.changes cascade`,
       );
     },
     close: async () => {

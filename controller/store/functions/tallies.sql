@@ -1,9 +1,10 @@
 -- Ends of leases and recordings, counted where they are written.
 
+-- A connection writes one of 32 rows of a label: the next connections of a server write others.
 create or replace function omicron.tally(p_metric text, p_label text) returns void
 language sql as $$
-  insert into omicron.tallies as t (metric, label, total) values (p_metric, p_label, 1)
-  on conflict (metric, label) do update set total = t.total + 1
+  insert into omicron.tally_shards as t (metric, label, shard, total) values (p_metric, p_label, pg_backend_pid() % 32, 1)
+  on conflict (metric, label, shard) do update set total = t.total + 1
 $$;
 
 -- Every end of a lease writes one of these events (close_lease).

@@ -127,7 +127,7 @@ test('the file of a closed tab is sent while the session goes on', async () => {
 
 test('files of the session and pictures of calls are stored while it goes on, the last page at its end; none is a recording', async () => {
   const recordings = () =>
-    w.stack.database.query("select * from omicron.tallies where metric = 'recordings' order by label");
+    w.stack.database.query("select * from omicron.tally_shards where metric = 'recordings' order by label, shard");
   const before = await recordings();
   const uploader = await lease.upload();
   lease.writeOrder({ record_video: false });

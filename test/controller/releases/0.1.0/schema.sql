@@ -472,6 +472,17 @@ create table omicron.audit_chain (
 );
 insert into omicron.audit_chain default values;
 
+-- 0036_tally_shards.sql
+-- Totals, divided among rows: ends that commit at once wait for one another at a row that all of them write. Summed when read, with the totals
+-- in `omicron.tallies`, to which nothing is added any more; they stay there, since a replica of the release before reads that table alone.
+create table omicron.tally_shards (
+  metric text not null,
+  label  text not null,
+  shard  smallint not null,
+  total  bigint not null,
+  primary key (metric, label, shard)
+) with (fillfactor = 50);
+
 -- event-stream.sql
 -- Events of all sessions in one order, the same on each replica. https://www.postgresql.org/docs/current/functions-info.html#FUNCTIONS-PG-SNAPSHOT
 
@@ -2501,10 +2512,11 @@ end $$;
 -- tallies.sql
 -- Ends of leases and recordings, counted where they are written.
 
+-- A connection writes one of 32 rows of a label: the next connections of a server write others.
 create or replace function omicron.tally(p_metric text, p_label text) returns void
 language sql as $$
-  insert into omicron.tallies as t (metric, label, total) values (p_metric, p_label, 1)
-  on conflict (metric, label) do update set total = t.total + 1
+  insert into omicron.tally_shards as t (metric, label, shard, total) values (p_metric, p_label, pg_backend_pid() % 32, 1)
+  on conflict (metric, label, shard) do update set total = t.total + 1
 $$;
 
 -- Every end of a lease writes one of these events (close_lease).
@@ -2945,6 +2957,7 @@ insert into omicron.migrations (name, digest, declares) values ('0032_usage.sql'
 insert into omicron.migrations (name, digest, declares) values ('0033_yields.sql', 'd73c849bae60eca07c54bceecdfe803ac9128f20126c933d8628f646965eff39', NULL);
 insert into omicron.migrations (name, digest, declares) values ('0034_webhooks.sql', 'c36f2014e6de9f1438c660441a9043511b902182337c189e700bd1e7e654d4c3', NULL);
 insert into omicron.migrations (name, digest, declares) values ('0035_audit.sql', '819a4b0848fc5c35b78c79ef0ef0a194def6589aca1ae488152c09a617578a9c', NULL);
+insert into omicron.migrations (name, digest, declares) values ('0036_tally_shards.sql', '4ffdc3967bd0645e655d7969ce0acdbf08354f6b85d84dfe428a4168cfd6b1d8', NULL);
 insert into omicron.migrations (name, digest, declares) values ('functions/acquire.sql', 'a4f175ffc14c235db67b0de8377abed79689101a8699f1a7bddc71e8b1b34fae', '{"omicron.acquire(text, text, uuid, uuid, integer, integer, jsonb, jsonb, text, text, text, integer, text, integer, integer, boolean, uuid[], boolean)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/artifacts.sql', 'bb40038132f511d3ed62f85e7b2141f767677d93dd10032f8e2d5d92216b6687', '{"omicron.file_due_at(jsonb, text)","omicron.write_artifact(uuid, integer, uuid, text, text, text, bigint, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/audit.sql', 'eb02b9355109a029914593855a9b6925a740efb576d9260288544d79c3b77474', '{omicron.set_audit(boolean),omicron.write_audit(jsonb),omicron.audit_event(),"omicron.audit_take(text, double precision, integer, double precision)",omicron.audit_written(bigint)}');
@@ -2970,7 +2983,7 @@ insert into omicron.migrations (name, digest, declares) values ('functions/renew
 insert into omicron.migrations (name, digest, declares) values ('functions/runner-gone.sql', '3e0fd4ae71e3d9ba0ae662f8fecc69e2a16d269719a789aec2d1e971ee4272d5', '{omicron.drain_acknowledged(uuid),omicron.runner_gone(uuid)}');
 insert into omicron.migrations (name, digest, declares) values ('functions/runner-lost.sql', 'e9767c1d058024d3d6aec86ce2a26f43d4990b8a408523d9e5b7c0cda4d43476', '{"omicron.runner_lost(uuid, text, text, text, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/snapshot.sql', '24bef019edef55a14ecd21a6eacac57f805a722cecbee07f658ed79c34f2f585', '{"omicron.lease_snapshot(uuid, integer, uuid)",omicron.drop_snapshot(uuid),"omicron.restored_options(omicron.browser_sessions, jsonb)"}');
-insert into omicron.migrations (name, digest, declares) values ('functions/tallies.sql', '1c9098173cd13602e74ef81b7e064bf068f448e36a66f7c77efea94830af32cc', '{"omicron.tally(text, text)",omicron.tally_end(),omicron.tally_kind(),omicron.tally_recording()}');
+insert into omicron.migrations (name, digest, declares) values ('functions/tallies.sql', 'c78b1b9ea6fc9804add20abfbd5e69cab941e2d5a57184f4baedb82fd8b5925e', '{"omicron.tally(text, text)",omicron.tally_end(),omicron.tally_kind(),omicron.tally_recording()}');
 insert into omicron.migrations (name, digest, declares) values ('functions/timeline.sql', 'f7d5511f545ab43fc815c78b6d7fd3ffe7da6324dcfc4c6b3e4360ee115f3071', '{"omicron.write_event(uuid, integer, text, jsonb)","omicron.held_lease(uuid, integer, uuid)","omicron.write_events(uuid, integer, uuid, jsonb)",omicron.write_denials(jsonb)}');
 insert into omicron.migrations (name, digest, declares) values ('functions/user-actions.sql', 'd3a56a65a9aa9182ca093b8359055d641dc78854ee5dc9d3dcfde456bfe54226', '{"omicron.ask_user(uuid, integer, uuid, uuid, text, integer, jsonb)","omicron.user_action(uuid, uuid)",omicron.closed_user_actions(uuid[]),"omicron.answer_user_action(uuid, uuid, text, text, jsonb)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/vault.sql', '1f624e7bfa7f06f6241e60d7a4a6e6835bf370408797b3a38f74c0b3717453d8 t', '{}');
