@@ -26,8 +26,10 @@ const HIBERNATE_MS = 20_000;
 /** Sessions that one round hibernates, `AT_A_TIME` of them at once. */
 const BATCH = 40;
 const AT_A_TIME = 4;
+/** Another replica may choose them after this time (`expiring_leases`). */
+const CHOSEN_MS = 20_000;
 
-/** Asks runners to hibernate sessions, of leases that ask for it. Two controllers that ask the same runner get one hibernation. */
+/** Asks runners to hibernate sessions, of leases that ask for it. */
 export class SessionHibernation {
   readonly #parts: HibernationParts;
 
@@ -35,12 +37,13 @@ export class SessionHibernation {
     this.#parts = parts;
   }
 
-  /** One round: every session whose lease is about to expire. Never rejects for one of them. */
+  /** One round: sessions whose lease is about to expire, and that no other replica asks. Never rejects for one of them. */
   async hibernateExpiring(): Promise<void> {
     const { hibernations, provider } = this.#parts;
+    const chosenMs = performance.now();
     const expiring = await hibernations.expiring(provider, BATCH);
     const next = async (): Promise<void> => {
-      for (let each = expiring.shift(); each !== undefined; each = expiring.shift())
+      for (let each = expiring.shift(); each && performance.now() < chosenMs + CHOSEN_MS; each = expiring.shift())
         await this.#ask(each.id, 'idle', each.idleSeconds);
     };
     await Promise.all(Array.from({ length: AT_A_TIME }, next));

@@ -17,7 +17,7 @@ export interface Hibernated {
 
 /** The steps of hibernation. Throws `store_unavailable` when the database cannot be reached. */
 export interface Hibernations {
-  /** Sessions that are hibernated instead of expiring, now, and for how long nothing has used them. */
+  /** Chooses sessions that are hibernated instead of expiring, each for one replica, and says for how long nothing has used them. */
   expiring(provider: string, most: number): Promise<{ id: string; idleSeconds: number }[]>;
   /** Before the snapshot is written: the private profile that holds it. */
   begin(lease: LeaseKey, idleSeconds: number): Promise<ProfileRow | SaveRefusal>;

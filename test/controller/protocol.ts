@@ -160,7 +160,7 @@ export function protocol(database: Database, rules: Partial<LeaseRules> = {}) {
         `update omicron.browser_sessions set expires_at = expires_at - make_interval(secs => $2),
            claim_until = claim_until - make_interval(secs => $2), starting_since = starting_since - make_interval(secs => $2),
            ends_at = ends_at - make_interval(secs => $2), last_used_at = last_used_at - make_interval(secs => $2),
-           released_at = released_at - make_interval(secs => $2)
+           released_at = released_at - make_interval(secs => $2), yields_until = yields_until - make_interval(secs => $2)
           where id = $1`,
         [sessionId, seconds],
       );

@@ -119,7 +119,26 @@ it('[E1] a lease that did not ask, or that a heartbeat holds, is not hibernated'
   await expect(snapshots.keep(p.leaseOf(held), idle('held'))).rejects.toMatchObject({ code: 'lease_in_use' });
   const atLast = await p.lease({ conversationId: 'aged', hibernate: 'expiry', ttlSeconds: 3_600 });
   await p.age(atLast.session.id, 3_590); // its maximum age ends it
-  expect(await hibernations.expiring('local', 9)).toHaveLength(1);
+  expect(await hibernations.expiring('local', 9)).toEqual([]);
+});
+
+it('a lease that is about to expire is chosen once, and again after it was used or its runner has not answered', async () => {
+  const { database, p, hibernations, idleLease } = await world();
+  const ids = async () => (await hibernations.expiring('local', 9)).map(({ id }) => id);
+  const first = await idleLease();
+  const other = await connection(database.url);
+  await other.query('begin');
+  await other.query(`select omicron.expiring_leases('local', 9)`);
+  const second = await idleLease({ conversationId: 'c2' });
+  expect(await ids()).toEqual([second.session.id]);
+  await other.query('commit');
+  expect(await ids()).toEqual([]);
+
+  await p.broker.reportActivity(p.leaseOf(first), 1);
+  await p.age(first.session.id, IDLE_SECONDS + 1);
+  expect(await ids()).toEqual([first.session.id]);
+  await database.query(`update omicron.browser_sessions set yields_until = yields_until - interval '20 seconds'`);
+  expect((await ids()).sort()).toEqual([first.session.id, second.session.id].sort());
 });
 
 it('happens once when two controllers carry it out', async () => {

@@ -9,15 +9,20 @@ language sql stable as $$
      and s.expires_at < clock_timestamp() + make_interval(secs => least(30, greatest(2, s.ttl_seconds / 10.0)))
 $$;
 
--- Ready leases that are hibernated instead of expiring, and for how long nothing has used them: {id, idle_seconds}
+-- Chooses ready leases that are hibernated instead of expiring, and for how long nothing has used them: {id, idle_seconds}. No replica chooses one
+-- again for 20 s, the time that its runner has, nor before it would have expired, if that is earlier: with a use it is chosen before its next expiry.
 create or replace function omicron.expiring_leases(p_provider text, p_most integer) returns setof jsonb
-language sql stable as $$
-  select jsonb_build_object('id', id, 'idle_seconds', floor(extract(epoch from clock_timestamp() - last_used_at)))
-    from omicron.browser_sessions s
-   where status = 'ready' and options ->> 'hibernate' = 'expiry' and provider = p_provider
-     and expires_at > (select clock_timestamp()) and expires_at < (select clock_timestamp()) + interval '30 seconds'
-     and omicron.expires_soon(s)
-   order by expires_at limit p_most
+language sql as $$
+  with chosen as (
+    select id from omicron.browser_sessions s
+     where status = 'ready' and options ->> 'hibernate' = 'expiry' and provider = p_provider
+       and expires_at > (select clock_timestamp()) and expires_at < (select clock_timestamp()) + interval '30 seconds'
+       and coalesce(yields_until <= (select clock_timestamp()), true)
+       and omicron.expires_soon(s)
+     order by expires_at limit p_most for update skip locked)
+  update omicron.browser_sessions s set yields_until = least(expires_at, clock_timestamp() + interval '20 seconds')
+    from chosen where s.id = chosen.id
+  returning jsonb_build_object('id', s.id, 'idle_seconds', floor(extract(epoch from clock_timestamp() - s.last_used_at)))
 $$;
 
 -- Why this runner may not hibernate its lease; null: it may. The caller has locked session and runner.

@@ -1963,15 +1963,20 @@ language sql stable as $$
      and s.expires_at < clock_timestamp() + make_interval(secs => least(30, greatest(2, s.ttl_seconds / 10.0)))
 $$;
 
--- Ready leases that are hibernated instead of expiring, and for how long nothing has used them: {id, idle_seconds}
+-- Chooses ready leases that are hibernated instead of expiring, and for how long nothing has used them: {id, idle_seconds}. No replica chooses one
+-- again for 20 s, the time that its runner has, nor before it would have expired, if that is earlier: with a use it is chosen before its next expiry.
 create or replace function omicron.expiring_leases(p_provider text, p_most integer) returns setof jsonb
-language sql stable as $$
-  select jsonb_build_object('id', id, 'idle_seconds', floor(extract(epoch from clock_timestamp() - last_used_at)))
-    from omicron.browser_sessions s
-   where status = 'ready' and options ->> 'hibernate' = 'expiry' and provider = p_provider
-     and expires_at > (select clock_timestamp()) and expires_at < (select clock_timestamp()) + interval '30 seconds'
-     and omicron.expires_soon(s)
-   order by expires_at limit p_most
+language sql as $$
+  with chosen as (
+    select id from omicron.browser_sessions s
+     where status = 'ready' and options ->> 'hibernate' = 'expiry' and provider = p_provider
+       and expires_at > (select clock_timestamp()) and expires_at < (select clock_timestamp()) + interval '30 seconds'
+       and coalesce(yields_until <= (select clock_timestamp()), true)
+       and omicron.expires_soon(s)
+     order by expires_at limit p_most for update skip locked)
+  update omicron.browser_sessions s set yields_until = least(expires_at, clock_timestamp() + interval '20 seconds')
+    from chosen where s.id = chosen.id
+  returning jsonb_build_object('id', s.id, 'idle_seconds', floor(extract(epoch from clock_timestamp() - s.last_used_at)))
 $$;
 
 -- Why this runner may not hibernate its lease; null: it may. The caller has locked session and runner.
@@ -2969,7 +2974,7 @@ insert into omicron.migrations (name, digest, declares) values ('functions/erase
 insert into omicron.migrations (name, digest, declares) values ('functions/event-stream.sql', '9bdf3570bdf40a06e89176dfd55acba65b203888505ecbfff7fb2d62f25e4559', '{omicron.event_tx(),omicron.event_horizon(),omicron.resume_event_clock(),"omicron.events_after(bigint, bigint, text, uuid, text[], integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/expire.sql', 'af1015304dc8c5d7a01b9df4215eb3543cdb02a3e8407a7b458296a124fab88e', '{omicron.expire_leases(integer),"omicron.fail_stuck_starts(integer, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/guards.sql', '27a83a76f33f9b344e9d76f32a7bb9cf94482675ad58870b03af67ba292cc900', '{omicron.guard_session(),omicron.guard_runner()}');
-insert into omicron.migrations (name, digest, declares) values ('functions/hibernate.sql', '1ae39493ce599a1063e77237be16a729db515b97fdbc33869536251930cd0dc0', '{omicron.expires_soon(omicron.browser_sessions),"omicron.expiring_leases(text, integer)","omicron.hibernation_refusal(omicron.browser_sessions, omicron.runners, integer, integer)","omicron.begin_hibernation(uuid, integer, uuid, integer)","omicron.hibernate(uuid, integer, uuid, integer, integer, text, uuid, integer, text, text, bigint, integer)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/hibernate.sql', '03f44e7b19ec9241b5c5a7f48326ddd3075f8c3345db1f39d923ff93cd4b0726', '{omicron.expires_soon(omicron.browser_sessions),"omicron.expiring_leases(text, integer)","omicron.hibernation_refusal(omicron.browser_sessions, omicron.runners, integer, integer)","omicron.begin_hibernation(uuid, integer, uuid, integer)","omicron.hibernate(uuid, integer, uuid, integer, integer, text, uuid, integer, text, text, bigint, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/line.sql', '9d510fbdf93bca5e7e978da071af8c00268718f727cdccd41e7163a7606bf5ed', '{"omicron.free_places(text, text, bigint)",omicron.line_wait_ms(bigint),omicron.line_retry_ms(integer),"omicron.join_line(text, text, text, text, boolean, integer, boolean)","omicron.line_turns(text, text, bigint[])","omicron.leave_line(bigint, boolean)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/make-ready.sql', 'dd7712930c9495290b1d71744686b5e00dff0f232f93d63e55bed4903858ad92', '{"omicron.make_ready(uuid, integer, uuid, text, text, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/may-act.sql', '75430f3169d777629d4d5a3927bfc95a218366849c10029bf7336e89cb49fb76', '{"omicron.may_act(uuid, integer)"}');
