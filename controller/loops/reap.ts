@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { ArtifactStore } from '../ports/artifacts.ts';
-import type { Maintenance, Retention } from '../store/maintenance.ts';
+import type { DueArtifact, Maintenance, Retention } from '../store/maintenance.ts';
 
 const BATCH = 200;
 
@@ -61,10 +61,10 @@ export function removeDueFiles(parts: Omit<RetentionParts, 'retention'>): Promis
 async function removeEach(
   { maintenance, log }: Pick<RetentionParts, 'maintenance' | 'log'>,
   reason: Parameters<Maintenance['markExpired']>[1],
-  next: (after: string | null) => Promise<{ id: string; uri: string }[]>,
+  next: (after: DueArtifact | null) => Promise<DueArtifact[]>,
   remove: (uri: string) => Promise<boolean>,
 ): Promise<void> {
-  for (let after: string | null = null; ; ) {
+  for (let after: DueArtifact | null = null; ; ) {
     const batch = await next(after);
     for (const { id, uri } of batch)
       try {
@@ -75,6 +75,6 @@ async function removeEach(
         log.error({ err, artifact_id: id }, 'expired artifact not removed');
       }
     if (batch.length < BATCH) return;
-    after = batch.at(-1)?.id ?? null;
+    after = batch.at(-1) ?? null;
   }
 }

@@ -5,6 +5,13 @@ import { callFunction, callRows } from './call.ts';
 /** Days after which artifacts are removed: videos and files, and kept pages. */
 export type Retention = Readonly<Record<'videos' | 'pages', number>>;
 
+/** An artifact whose object is to be removed. `at`: since when; with the id, its place among the others. */
+export interface DueArtifact {
+  readonly id: string;
+  readonly uri: string;
+  readonly at: string;
+}
+
 /** Steps of the loops that look at time. Each is harmless when repeated or run on several replicas. */
 export interface Maintenance {
   /** Makes the global cap `most`. */
@@ -15,12 +22,24 @@ export interface Maintenance {
   failStuckStarts(most: number): Promise<string[]>;
   /** Ends every lease of this provider and drains its runners: the local stack stops. */
   endAll(provider: string): Promise<void>;
-  /** Stored artifacts past their retention, by id; those after `after`, null: from the first. */
-  expiredArtifacts(retention: Retention, most: number, after: string | null): Promise<{ id: string; uri: string }[]>;
+  /** Stored artifacts past their retention, oldest first; those that come after `after`, null: from the first. */
+  expiredArtifacts(retention: Retention, most: number, after: DueArtifact | null): Promise<DueArtifact[]>;
   /** Stored files that went with their session, as `expiredArtifacts`. */
-  dueFiles(most: number, after: string | null): Promise<{ id: string; uri: string }[]>;
+  dueFiles(most: number, after: DueArtifact | null): Promise<DueArtifact[]>;
   markExpired(artifactId: string, reason: 'retention' | 'session_ended'): Promise<void>;
 }
+
+const NO_ID = '00000000-0000-0000-0000-000000000000';
+
+/** The next artifacts in the order of a partial index, so that a batch costs the same however many there are. */
+const dueBy = (time: string, condition: string): string =>
+  `select id, uri, ${time} as at from omicron.artifacts
+    where state = 'stored' and ${condition} and (${time}, id) > ($2::timestamp, $3::uuid) order by ${time}, id limit $1`;
+
+/** As the indexes have it: 0037_due_artifacts.sql. */
+const CREATED = `(created_at at time zone 'UTC')`;
+const DUE = `(due_at at time zone 'UTC')`;
+const olderThan = (days: '$4' | '$5') => `${CREATED} < (now() at time zone 'UTC') - make_interval(days => ${days})`;
 
 export function sqlMaintenance(database: Database, rules: { startSeconds: number }): Maintenance {
   return {
@@ -36,18 +55,18 @@ export function sqlMaintenance(database: Database, rules: { startSeconds: number
       await callFunction(database, 'end_all', { p_provider: provider });
     },
     expiredArtifacts: ({ videos, pages }, most, after) =>
-      database.query<{ id: string; uri: string }>(
-        `select id, uri from omicron.artifacts
-          where state = 'stored'
-            and created_at < (select clock_timestamp()) - make_interval(days => case when kind = 'page' then $4::int else $1::int end)
-            and ($3::uuid is null or id > $3) order by id limit $2`,
-        [videos, most, after, pages],
+      database.query<DueArtifact>(
+        `select id, uri, at::text from (
+           (${dueBy(CREATED, `kind <> 'page' and ${olderThan('$4')}`)})
+           union all
+           (${dueBy(CREATED, `kind = 'page' and ${olderThan('$5')}`)})
+         ) due order by due.at, id limit $1`,
+        [most, after?.at ?? '-infinity', after?.id ?? NO_ID, videos, pages],
       ),
     dueFiles: (most, after) =>
-      database.query<{ id: string; uri: string }>(
-        `select id, uri from omicron.artifacts
-          where state = 'stored' and due_at <= (select clock_timestamp()) and ($2::uuid is null or id > $2) order by id limit $1`,
-        [most, after],
+      database.query<DueArtifact>(
+        `select id, uri, at::text from (${dueBy(DUE, `due_at is not null and ${DUE} <= (now() at time zone 'UTC')`)}) due order by due.at, id`,
+        [most, after?.at ?? '-infinity', after?.id ?? NO_ID],
       ),
     async markExpired(artifactId, reason) {
       await database.query(

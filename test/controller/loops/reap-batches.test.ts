@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
 import { reap, retainArtifacts } from '../../../controller/loops/reap.ts';
-import type { Maintenance, Retention } from '../../../controller/store/maintenance.ts';
+import type { DueArtifact, Maintenance, Retention } from '../../../controller/store/maintenance.ts';
 
 const log = pino({ level: 'silent' });
 const range = (count: number) => Array.from({ length: count }, (_, n) => `${n}`);
@@ -18,10 +18,10 @@ function due(rows: { expired?: number; stuck?: number; artifacts?: string[] }) {
   const maintenance = {
     expire: async (most: number) => take(left.expired, most),
     failStuckStarts: async (most: number) => take(left.stuck, most),
-    expiredArtifacts: async (_retention: Retention, most: number, after: string | null) => {
-      const batch = left.artifacts.filter(id => after === null || Number(id) > Number(after)).slice(0, most);
+    expiredArtifacts: async (_retention: Retention, most: number, after: DueArtifact | null) => {
+      const batch = left.artifacts.filter(id => after === null || Number(id) > Number(after.id)).slice(0, most);
       batches.push(batch.length);
-      return batch.map(id => ({ id, uri: id }));
+      return batch.map(id => ({ id, uri: id, at: id }));
     },
     markExpired: async (id: string) => void left.artifacts.splice(left.artifacts.indexOf(id), 1),
   } as unknown as Maintenance; // the rest is not called

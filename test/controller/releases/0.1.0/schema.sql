@@ -483,6 +483,15 @@ create table omicron.tally_shards (
   primary key (metric, label, shard)
 ) with (fillfactor = 50);
 
+-- 0037_due_artifacts.sql
+-- Artifacts past their days, oldest first; pages have days of their own. The columns are times in UTC: for the times themselves the planner
+-- would take `artifacts_created_at`, which has the artifacts that have expired too.
+drop index omicron.artifacts_stored;
+create index artifacts_stored on omicron.artifacts ((created_at at time zone 'UTC'), id) where state = 'stored' and kind <> 'page';
+create index artifacts_stored_pages on omicron.artifacts ((created_at at time zone 'UTC'), id) where state = 'stored' and kind = 'page';
+drop index omicron.artifacts_due;
+create index artifacts_due on omicron.artifacts ((due_at at time zone 'UTC'), id) where state = 'stored' and due_at is not null;
+
 -- event-stream.sql
 -- Events of all sessions in one order, the same on each replica. https://www.postgresql.org/docs/current/functions-info.html#FUNCTIONS-PG-SNAPSHOT
 
@@ -2963,6 +2972,7 @@ insert into omicron.migrations (name, digest, declares) values ('0033_yields.sql
 insert into omicron.migrations (name, digest, declares) values ('0034_webhooks.sql', 'c36f2014e6de9f1438c660441a9043511b902182337c189e700bd1e7e654d4c3', NULL);
 insert into omicron.migrations (name, digest, declares) values ('0035_audit.sql', '819a4b0848fc5c35b78c79ef0ef0a194def6589aca1ae488152c09a617578a9c', NULL);
 insert into omicron.migrations (name, digest, declares) values ('0036_tally_shards.sql', '4ffdc3967bd0645e655d7969ce0acdbf08354f6b85d84dfe428a4168cfd6b1d8', NULL);
+insert into omicron.migrations (name, digest, declares) values ('0037_due_artifacts.sql', 'd6e265be7dce32d0ebc7f387c09fe4c56e4120ce1a62083075d885f136fc645a', NULL);
 insert into omicron.migrations (name, digest, declares) values ('functions/acquire.sql', 'a4f175ffc14c235db67b0de8377abed79689101a8699f1a7bddc71e8b1b34fae', '{"omicron.acquire(text, text, uuid, uuid, integer, integer, jsonb, jsonb, text, text, text, integer, text, integer, integer, boolean, uuid[], boolean)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/artifacts.sql', 'bb40038132f511d3ed62f85e7b2141f767677d93dd10032f8e2d5d92216b6687', '{"omicron.file_due_at(jsonb, text)","omicron.write_artifact(uuid, integer, uuid, text, text, text, bigint, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/audit.sql', 'eb02b9355109a029914593855a9b6925a740efb576d9260288544d79c3b77474', '{omicron.set_audit(boolean),omicron.write_audit(jsonb),omicron.audit_event(),"omicron.audit_take(text, double precision, integer, double precision)",omicron.audit_written(bigint)}');
