@@ -43,9 +43,12 @@ export async function controllerProcess(
     /** Seconds of a core that it has taken. */
     cpu: () => processStat(child.pid ?? 0)?.cpu ?? Number.NaN,
     lostSpans: () => lostSpans,
-    /** Throws where the answer is no success. */
-    async call(method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown): Promise<string> {
-      const headers = { authorization: `Bearer ${await signServiceToken(key)}`, 'content-type': 'application/json' };
+    /** With the platform's token, or this one. Throws where the answer is no success. */
+    async call(method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown, token?: string): Promise<string> {
+      const headers = {
+        authorization: `Bearer ${token ?? (await signServiceToken(key))}`,
+        'content-type': 'application/json',
+      };
       const content = body === undefined ? {} : { body: JSON.stringify(body) };
       const answer = await exchange(`${url}${path}`, { method, headers, ...content }, AbortSignal.timeout(30_000));
       if (answer.status !== 200) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);

@@ -1,7 +1,6 @@
 import { fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,14 +9,13 @@ import { AUDIENCES } from '../../contract/names.ts';
 import { OmicronError } from '../../contract/problem.ts';
 import { serviceKey, signServiceToken } from '../../contract/tokens.ts';
 import { USER_ACTION_WAIT_MS_MAX } from '../../contract/user-action.ts';
-import type { Database } from '../../controller/ports/database.ts';
 import { sqlDirectory } from '../../controller/store/directory.ts';
 import { protocol } from '../controller/protocol.ts';
 import type { Stack } from '../controller/stack.ts';
-import { processStat } from '../process-stat.ts';
 import type { AgentsOrder } from './agents.program.ts';
 import { percentiles } from './figures.ts';
 import { type Fleet, fleet } from './overload.ts';
+import { serverCpu } from './postgres-cpu.ts';
 
 // Many live sessions on two controllers of this process, with runners without browsers, which have a server each.
 
@@ -53,19 +51,6 @@ async function medianMs(work: () => Promise<unknown>): Promise<number> {
     times.push(performance.now() - beganMs);
   }
   return percentiles(times).p50;
-}
-
-/** CPU seconds of a Postgres server: of its processes, and of those that have ended. */
-async function serverCpu(database: Database): Promise<number> {
-  const [row] = await database.query<{ pid: number }>('select pg_backend_pid() as pid');
-  const server = processStat(row?.pid ?? 0)?.parent ?? 0;
-  const own = processStat(server);
-  if (own === undefined) throw new Error('the server has ended');
-  const processes = readdirSync('/proc').filter(name => /^\d+$/.test(name));
-  return processes
-    .map(processStat)
-    .filter(each => each?.parent === server)
-    .reduce((sum, each) => sum + (each?.cpu ?? 0), own.cpu + own.childrenCpu);
 }
 
 /** Watches leases at the controller as an egress proxy does, until `stopped`. `onEnd`: a lease is known to have ended. */

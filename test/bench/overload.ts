@@ -99,16 +99,44 @@ function outOfOrder(callers: readonly Caller[]): number {
   return overtaken / ((callers.length * (callers.length - 1)) / 2);
 }
 
-/** Heartbeats of a lease meanwhile. */
-async function heartbeats(stack: Stack, sessionId: string, over: AbortSignal): Promise<number[]> {
+/** Times of a call that is repeated meanwhile, sorted. */
+async function timesOf(work: () => Promise<unknown>, over: AbortSignal): Promise<number[]> {
   const times: number[] = [];
   while (!over.aborted) {
     const beganMs = performance.now();
-    await stack.call('POST', `/internal/browser-sessions/${sessionId}/heartbeat`, { body: {} });
+    await work();
     times.push(performance.now() - beganMs);
     await sleep(100);
   }
-  return times;
+  return times.toSorted((a, b) => a - b);
+}
+
+const p99 = (sorted: readonly number[]) => Math.round(sorted[Math.ceil(sorted.length * 0.99) - 1] ?? Number.NaN);
+
+/** Statements that waiting takes: of callers that wait, and of replicas for them. */
+const WAITING = ['acquire', 'line_turns', 'leave_line', 'yield_leases'];
+
+/** Statements of both replicas for a caller and second of waiting, in the middle of the run; each claim's own is not counted. */
+async function statementsOfWaiting({ stacks }: Fleet, callers: Promise<Caller[]>): Promise<() => Promise<number>> {
+  const counted = () => ({
+    statements: WAITING.flatMap(name => stacks.map(stack => stack.queried(`omicron.${name}(`))).reduce(
+      (sum, n) => sum + n,
+      0,
+    ),
+    atMs: performance.now(),
+  });
+  await sleep(ARRIVAL_MS + 1_000);
+  const before = counted();
+  await sleep(MEASURED_MS / 2);
+  const after = counted();
+  return async () => {
+    const all = await callers;
+    const within = (ms: number) => Math.min(after.atMs, Math.max(before.atMs, ms));
+    const waited =
+      all.reduce((sum, each) => sum + within(each.servedMs ?? after.atMs) - within(each.cameMs), 0) / 1_000;
+    const claims = all.filter(({ servedMs = 0 }) => servedMs > before.atMs && servedMs < after.atMs).length;
+    return (after.statements - before.statements - claims) / waited;
+  };
 }
 
 const rounded = (value: number) => Math.round(value * 1_000) / 1_000;
@@ -135,24 +163,34 @@ export async function measureOverload(databaseUrl: string, waitSeconds: number) 
   await leaseAllPlaces(full);
   const { session_id } = await stacks[0].lease({ conversation_id: 'held' });
   const over = new AbortController();
-  const beats = heartbeats(stacks[0], session_id, over.signal);
-  beats.catch(() => {}); // read at the end
+  const { runner } = await full.shared.machine.leased(session_id);
+  const beats = timesOf(
+    () => stacks[0].call('POST', `/internal/browser-sessions/${session_id}/heartbeat`, { body: {} }),
+    over.signal,
+  );
+  const reports = timesOf(async () => {
+    const { ok, status } = await runner.report('runner-activity', { calls: 1 });
+    if (!ok) throw new Error(`a report was answered ${status}`);
+  }, over.signal);
+  for (const times of [beats, reports]) times.catch(() => {}); // read at the end
   const untilMs = performance.now() + MEASURED_MS;
   const calls = Array.from({ length: CALLERS }, async (_, n) => {
     await sleep((n * ARRIVAL_MS) / CALLERS);
     return call(stacks[n % 2 === 0 ? 0 : 1], n, waitSeconds, untilMs);
   });
+  const waiting = await statementsOfWaiting(full, Promise.all(calls));
   const callers = await Promise.all(calls);
   over.abort();
   const inTime = callers.map(each => ((each.servedMs ?? 0) > untilMs ? { cameMs: each.cameMs, kept: [] } : each));
-  const beaten = (await beats).toSorted((a, b) => a - b);
   const kept = callers.flatMap(each => each.kept);
   return {
     ideal: Math.floor((PLACES * MEASURED_MS) / (HELD_MS + cycle)),
     served: inTime.filter(each => each.servedMs !== undefined).length,
     out_of_order: rounded(outOfOrder(inTime)),
     retry_after_kept: kept.length === 0 ? null : rounded(kept.filter(Boolean).length / kept.length),
-    heartbeat_p99_ms: Math.round(beaten[Math.ceil(beaten.length * 0.99) - 1] ?? Number.NaN),
+    heartbeat_p99_ms: p99(await beats),
+    report_p99_ms: p99(await reports),
+    statements_a_caller_second: rounded(await waiting()),
     cycle_ms: Math.round(cycle),
   };
 }

@@ -9,18 +9,21 @@ export const STUB_TEMPLATE = 'bench';
 
 /**
  * Runners without browsers, as one server: each takes its assignment, redeems it at its controller below the trace of the assignment,
- * and acknowledges every drain. Their addresses are `<url>/<runner id>`.
+ * and acknowledges every drain. Their addresses are `<url>/<runner id>`. `leaseTokens`: those of runners, for reports, by
+ * session; a lease may be ready before its token is here.
  */
 export async function runnerStub(controllerOf: (runnerId: string) => string) {
   const agent = new Agent({ keepAlive: true });
-  const redeem = async (runnerId: string, token: string, traceparent: string | undefined): Promise<number> => {
+  const leaseTokens = new Map<string, string>();
+  const redeem = async (runnerId: string, sessionId: string, token: string, traceparent?: string): Promise<number> => {
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
     const headers = { authorization: `Bearer ${token}`, ...(traceparent ? { traceparent } : {}) };
     request(`${controllerOf(runnerId)}/internal/runner-secrets`, { method: 'POST', agent, headers }, resolve)
       .on('error', reject)
       .end();
     const answer = await promise;
-    await text(answer);
+    const body = await text(answer);
+    if (answer.statusCode === 200) leaseTokens.set(sessionId, JSON.parse(body).lease_token);
     return answer.statusCode ?? 0;
   };
   const server = createServer(async (incoming, response) => {
@@ -33,7 +36,7 @@ export async function runnerStub(controllerOf: (runnerId: string) => string) {
     const { token } = JSON.parse(body);
     const { session_id, epoch } = JSON.parse(Buffer.from(token.split('.')[1], 'base64url').toString());
     const { traceparent } = incoming.headers;
-    const status = await redeem(runnerId, token, typeof traceparent === 'string' ? traceparent : undefined);
+    const status = await redeem(runnerId, session_id, token, typeof traceparent === 'string' ? traceparent : undefined);
     if (status === 200) answer(200, { runner_id: runnerId, boot_id: runnerId, session_id, epoch });
     else answer(500, {});
   });
@@ -41,6 +44,7 @@ export async function runnerStub(controllerOf: (runnerId: string) => string) {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // it listens on TCP
   return {
     url,
+    leaseTokens,
     async [Symbol.asyncDispose]() {
       agent.destroy();
       server.closeAllConnections();

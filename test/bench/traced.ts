@@ -32,11 +32,11 @@ async function sink() {
   };
 }
 
-/** Claims and ends, ten at once. */
-async function claimAndEnd(controller: ControllerProcess, name: string): Promise<void> {
+/** Claims and ends this many leases, ten at once. */
+export async function claimAndEnd(controller: ControllerProcess, name: string, leases = LEASES_A_TURN): Promise<void> {
   let next = 0;
   const caller = async () => {
-    for (let n = next++; n < LEASES_A_TURN; n = next++) {
+    for (let n = next++; n < leases; n = next++) {
       const body = { user_id: `${name}-${n}`, conversation_id: 'c', record_video: false };
       const answer = await controller.call('POST', '/internal/browser-sessions/get-or-create', body);
       await controller.call('DELETE', `/internal/browser-sessions/${JSON.parse(answer).session_id}`);
