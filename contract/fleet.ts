@@ -1,6 +1,6 @@
 import type { RunnerState } from './states.ts';
 
-/** Answer of `GET /internal/fleet`: the use of the deployment now, for the console. */
+/** Answer of `GET /fleet`: the use of the deployment now, for the console. */
 export interface FleetCounts {
   active_sessions: number;
   starting_sessions: number;

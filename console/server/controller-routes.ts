@@ -93,7 +93,7 @@ export function controllerRoutes(app: FastifyInstance, controller: ControllerAcc
     const path = `/internal${fillRoute(answerPath, request.params as Record<string, string>)}`;
     return pass(path, request, reply, { ...(request.body as object), viewer: name, viewer_id: id });
   });
-  app.get('/api/fleet', (request, reply) => pass('/internal/fleet', request, reply));
+  app.get('/api/fleet', (request, reply) => pass('/fleet', request, reply));
 }
 
 /** The route with its parameters. `.` and `..` would name another route. */

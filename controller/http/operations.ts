@@ -32,7 +32,7 @@ export function operationsRoutes(app: FastifyInstance, parts: OperationsRoutes, 
     return { status: 'ok', version, provider, uptime_seconds: Math.round(process.uptime()) };
   });
   const counts = keptFor(COUNTS_KEPT_MS, () => countFleet(directory));
-  app.get('/internal/fleet', { ...hidden, onRequest: serviceOnly(serviceKey) }, counts);
+  app.get('/fleet', { ...hidden, onRequest: serviceOnly(serviceKey) }, counts);
   app.get('/metrics', hidden, async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()));
   app.get('/openapi.json', hidden, async () => app.swagger());
 }

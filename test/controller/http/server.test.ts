@@ -195,9 +195,9 @@ it('[P2] reports liveness and readiness, and the use of the deployment to a serv
     provider: 'local',
     uptime_seconds: expect.any(Number),
   });
-  expect((await stack.call('GET', '/internal/fleet', { token: null })).status).toBe(401);
+  expect((await stack.call('GET', '/fleet', { token: null })).status).toBe(401);
   await eventually('a pool', async () => {
-    const { body } = await stack.call('GET', '/internal/fleet');
+    const { body } = await stack.call('GET', '/fleet');
     expect(body).toEqual({
       active_sessions: 1,
       starting_sessions: 0,
@@ -218,7 +218,7 @@ it('[P2] a probe reads no session and no runner', async () => {
   await stack.database.script(
     'alter table omicron.sessions_away rename to browser_sessions; alter table omicron.runners_away rename to runners',
   );
-  expect((await stack.call('GET', '/internal/fleet')).status).toBe(200);
+  expect((await stack.call('GET', '/fleet')).status).toBe(200);
 });
 
 it('measures active, starting, create latency, failures and reaper deletes, by no user and no session', async () => {
