@@ -56,6 +56,8 @@ createServer((request, response) => {
   }
   if (pathname.endsWith('/podtemplates'))
     return say({ kind: 'PodTemplateList', metadata: { resourceVersion: RESOURCE_VERSION }, items: [template] });
+  if (pathname.endsWith('/endpointslices'))
+    return say({ kind: 'EndpointSliceList', metadata: { resourceVersion: RESOURCE_VERSION }, items: [] });
   const limit = Number(searchParams.get('limit') ?? pods.length);
   const from = Number(searchParams.get('continue') ?? 0);
   counts.pages += 1;
