@@ -1,6 +1,7 @@
 import { createSocket } from 'node:dgram';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { CODE_META } from '../../contract/tool-failure.ts';
+import { eventually } from '../eventually.ts';
 import { type LoginLease, startLoginLease } from './login-lease.ts';
 import { connectionsOfGroup } from './sockets.ts';
 
@@ -99,10 +100,16 @@ test('the browser has connections to its forwarder and no others, whatever a pag
     await new Promise(done => setTimeout(done, 1500));
     return found.length;
   }`;
-  const { text } = await call('browser_evaluate', { function: tries });
+  const connections = () => connectionsOfGroup(lease.runner.browserPid());
+  const tried = call('browser_evaluate', { function: tries });
+  const meanwhile = await eventually('a connection of the browser', () => {
+    const found = connections();
+    return found.length > 0 && found;
+  });
+  const { text } = await tried;
   expect(text).toContain('### Result\n0');
   expect(lease.site.arrived.map(({ url }) => url)).toContain('/fetched');
-  const open = connectionsOfGroup(lease.runner.browserPid());
+  const open = [...meanwhile, ...connections()];
   const others = open.filter(({ protocol, local }) => protocol === 'udp' || !local);
   expect(new Set(open.map(({ remotePort }) => remotePort)).size).toBe(1);
   expect(others).toEqual([]);
