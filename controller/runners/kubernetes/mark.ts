@@ -55,13 +55,17 @@ async function patch(parts: MarkParts, runnerId: string, lease: Lease): Promise<
  * Gives the pod of a lease that has ended back to Karpenter and the autoscaler: until its video is sent it may be there for minutes, and its
  * node could not be drained. The pod ends anyway where that fails.
  */
-export async function unmarkLeased(parts: MarkParts, runnerId: string): Promise<void> {
+export async function unmarkLeased(parts: MarkParts, runnerId: string): Promise<boolean> {
   const { core, call, namespace, nameOf, log } = parts;
   const body = { metadata: { annotations: Object.fromEntries(KEEPING.map(name => [name, null])) } };
-  await call(() => core.patchNamespacedPod({ name: nameOf(runnerId), namespace, body }, MERGE_PATCH)).catch(err => {
-    if (apiFault(err).fault !== 'not_found')
-      log.warn({ err, runner_id: runnerId }, 'pod of an ended lease still marked');
-  });
+  try {
+    await call(() => core.patchNamespacedPod({ name: nameOf(runnerId), namespace, body }, MERGE_PATCH));
+    return true;
+  } catch (err) {
+    if (apiFault(err).fault === 'not_found') return true;
+    log.warn({ err, runner_id: runnerId }, 'pod of an ended lease still marked');
+    return false;
+  }
 }
 
 /** Whether the pod is kept where it is. */

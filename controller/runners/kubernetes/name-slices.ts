@@ -28,6 +28,8 @@ export interface NameSlices {
   /** Writes it with the next batch of other changes, or at `flush`. */
   changeLater(slice: string, hostname: string, change: EntryChange): void;
   flush(): Promise<void>;
+  /** Resolves when every write that was begun, or asked for, has ended. */
+  settled(): Promise<void>;
 }
 
 export interface SliceParts {
@@ -99,6 +101,9 @@ export function nameSlices(parts: SliceParts): NameSlices {
       if (later.size === 0) return;
       next ??= begin();
       await Promise.all((await next.written).values());
+    },
+    async settled() {
+      await last;
     },
   };
 }

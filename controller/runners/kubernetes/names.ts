@@ -56,6 +56,10 @@ export function runnerNames(parts: NameParts): RunnerNames {
   /** When the pod of a name was first missed, or its lease ended. */
   const goneAtMs = new Map<string, number>();
 
+  /** Leads here, or to whichever replica takes it over once this one stops. Judged when it is written. */
+  const own = (name: string, address: string): V1Endpoint =>
+    stopped.aborted ? handedOver(tombstone(name, address)) : tombstone(name, address);
+
   async function sweep(): Promise<void> {
     const all = (await slices.list()).flatMap(namesOf);
     sliceOfName.clear();
@@ -74,9 +78,7 @@ export function runnerNames(parts: NameParts): RunnerNames {
       ended.push({ ...each, sinceMs });
       if (isHandedOver(entry) && podAddress !== undefined)
         written.push(
-          slices.change(slice, name, there =>
-            there && isHandedOver(there) ? tombstone(name, podAddress) : (there ?? null),
-          ),
+          slices.change(slice, name, there => (there && isHandedOver(there) ? own(name, podAddress) : (there ?? null))),
         );
     }
     for (const { name, slice, entry } of overOf(ended, clock.nowMs()))
@@ -99,7 +101,7 @@ export function runnerNames(parts: NameParts): RunnerNames {
     const name = nameOf(runnerId);
     goneAtMs.set(name, clock.nowMs());
     await slices
-      .change(slice, name, () => tombstone(name, address))
+      .change(slice, name, () => own(name, address))
       .catch(err => log.warn({ err, runner_id: runnerId }, 'name of the ended lease not kept'));
   }
 
@@ -120,17 +122,17 @@ export function runnerNames(parts: NameParts): RunnerNames {
       if (slice === undefined || asked.has(runnerId)) return;
       asked.add(runnerId);
       if (!mayHaveClients(pod)) slices.changeLater(slice, name, () => null);
-      else if (podAddress !== undefined && !stopped.aborted) await keep(runnerId, slice, podAddress);
+      else if (podAddress !== undefined) await keep(runnerId, slice, podAddress);
     },
     forget: runnerId => void asked.delete(runnerId),
     async handOver() {
-      const own = (await slices.list())
+      await slices.settled(); // a write that began before the stop may lead here yet
+      const led = (await slices.list())
         .flatMap(namesOf)
         .filter(({ entry }) => isTombstone(entry) && entry.addresses[0] === podAddress);
-      const waiting = { conditions: { ready: false, terminating: true } };
       const release = (there?: V1Endpoint) =>
-        there && isTombstone(there) && there.addresses[0] === podAddress ? { ...there, ...waiting } : (there ?? null);
-      await Promise.all(own.map(({ slice, name }) => slices.change(slice, name, release)));
+        there && isTombstone(there) && there.addresses[0] === podAddress ? handedOver(there) : (there ?? null);
+      await Promise.all(led.map(({ slice, name }) => slices.change(slice, name, release)));
     },
   };
 }
@@ -177,6 +179,7 @@ export const tombstone = (name: string, podAddress: string): V1Endpoint => ({
 });
 
 const isTombstone = ({ targetRef }: V1Endpoint): boolean => targetRef === undefined;
+const handedOver = (entry: V1Endpoint): V1Endpoint => ({ ...entry, conditions: { ready: false, terminating: true } });
 /** The controller that it led to has stopped. CoreDNS leaves out what is not ready. */
 const isHandedOver = (entry: V1Endpoint): boolean => isTombstone(entry) && entry.conditions?.ready === false;
 

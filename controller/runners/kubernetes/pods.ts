@@ -44,6 +44,8 @@ export function runnerPods(parts: PodParts): RunnerPods {
   const seen = (runnerId: string) => pods.get(nameOf(runnerId), namespace);
   /** The UID of each runner's pod that the API server deletes; the watch may not show that yet. */
   const deleted = new Map<string, string>();
+  /** Pods given back to the autoscaler, which the watch may not have seen yet. */
+  const givenBack = new Set<string>();
 
   const find = async (runnerId: string): Promise<V1Pod | null> => {
     const pod = seen(runnerId);
@@ -77,10 +79,12 @@ export function runnerPods(parts: PodParts): RunnerPods {
         const isAsked = deletionTimestamp !== undefined || uid === undefined || deleted.get(runnerId) === uid;
         if (!isAsked && (await deletePod(parts, runnerId, uid))) deleted.set(runnerId, uid);
         const left = await find(runnerId); // what the watch does not have is read
-        if (left?.metadata?.deletionTimestamp && isKept(left)) await unmarkLeased(parts, runnerId);
+        const isToGiveBack = left?.metadata?.deletionTimestamp && isKept(left) && !givenBack.has(runnerId);
+        if (isToGiveBack && (await unmarkLeased(parts, runnerId))) givenBack.add(runnerId);
         if (left !== null) return 'deleting';
       }
       deleted.delete(runnerId);
+      givenBack.delete(runnerId);
       names.forget(runnerId);
       return 'gone';
     },

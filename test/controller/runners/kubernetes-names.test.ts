@@ -4,6 +4,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import {
   ENDPOINT_MANAGER,
   LABELS,
+  LEASED,
   PORTS,
   RUNNER_TEMPLATE,
   runnerName,
@@ -258,6 +259,16 @@ it('a slice without names is deleted', async () => {
   expect(leadsTo(server, name)).toBeDefined();
   clock.advance(2 * MINUTE_MS);
   await eventually('it goes', () => slices(server).length === 0);
+});
+
+it('the name of a lease that ends while its replica stops is handed over too', async () => {
+  const { id, pod, name } = runningPod(LEASED);
+  const server = await api([pod, sliceOf(liveEntry(pod))]);
+  const first = await replica(server);
+  await swept(first.clock);
+  const removing = first.provider.remove(id);
+  await Promise.all([first.end(), removing]);
+  expect(entries(server).find(({ hostname }) => hostname === name)?.conditions?.ready).toBe(false);
 });
 
 it('names of ended leases are handed to another replica when theirs stops', async () => {
