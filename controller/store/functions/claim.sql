@@ -11,16 +11,9 @@ $$;
 -- A live claimer keeps its claim. False: the claim was taken over, or is too old to be kept.
 create or replace function omicron.beat_claim(p_session uuid, p_epoch integer, p_claim uuid, p_claim_seconds integer, p_start_seconds integer)
 returns boolean language plpgsql as $$
-declare
-  s omicron.browser_sessions;
 begin
-  select * into s from omicron.browser_sessions where id = p_session for update;
-  update omicron.browser_sessions
-     set claim_until = clock_timestamp() + make_interval(secs => p_claim_seconds),
-         expires_at = least(greatest(expires_at, clock_timestamp() + make_interval(secs => p_claim_seconds)), ends_at)
-   where id = p_session and epoch = p_epoch and claim_id = p_claim and status = 'starting' and expires_at > clock_timestamp()
-     and omicron.may_start(s, p_start_seconds);
-  return found;
+  perform from omicron.browser_sessions where id = p_session for update;
+  return (select kept from omicron.beat_claims(array[p_session], array[p_epoch], array[p_claim], p_claim_seconds, p_start_seconds));
 end $$;
 
 -- The same for many claims in one statement. A row that another one holds is passed over, and its claim is not among the answers.

@@ -1019,16 +1019,9 @@ $$;
 -- A live claimer keeps its claim. False: the claim was taken over, or is too old to be kept.
 create or replace function omicron.beat_claim(p_session uuid, p_epoch integer, p_claim uuid, p_claim_seconds integer, p_start_seconds integer)
 returns boolean language plpgsql as $$
-declare
-  s omicron.browser_sessions;
 begin
-  select * into s from omicron.browser_sessions where id = p_session for update;
-  update omicron.browser_sessions
-     set claim_until = clock_timestamp() + make_interval(secs => p_claim_seconds),
-         expires_at = least(greatest(expires_at, clock_timestamp() + make_interval(secs => p_claim_seconds)), ends_at)
-   where id = p_session and epoch = p_epoch and claim_id = p_claim and status = 'starting' and expires_at > clock_timestamp()
-     and omicron.may_start(s, p_start_seconds);
-  return found;
+  perform from omicron.browser_sessions where id = p_session for update;
+  return (select kept from omicron.beat_claims(array[p_session], array[p_epoch], array[p_claim], p_claim_seconds, p_start_seconds));
 end $$;
 
 -- The same for many claims in one statement. A row that another one holds is passed over, and its claim is not among the answers.
@@ -2976,7 +2969,7 @@ insert into omicron.migrations (name, digest, declares) values ('0037_due_artifa
 insert into omicron.migrations (name, digest, declares) values ('functions/acquire.sql', 'a4f175ffc14c235db67b0de8377abed79689101a8699f1a7bddc71e8b1b34fae', '{"omicron.acquire(text, text, uuid, uuid, integer, integer, jsonb, jsonb, text, text, text, integer, text, integer, integer, boolean, uuid[], boolean)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/artifacts.sql', 'bb40038132f511d3ed62f85e7b2141f767677d93dd10032f8e2d5d92216b6687', '{"omicron.file_due_at(jsonb, text)","omicron.write_artifact(uuid, integer, uuid, text, text, text, bigint, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/audit.sql', 'eb02b9355109a029914593855a9b6925a740efb576d9260288544d79c3b77474', '{omicron.set_audit(boolean),omicron.write_audit(jsonb),omicron.audit_event(),"omicron.audit_take(text, double precision, integer, double precision)",omicron.audit_written(bigint)}');
-insert into omicron.migrations (name, digest, declares) values ('functions/claim.sql', '6e8965cf57ae7571142d833c077f5d44e231b34daadf4bfaa988c20703472dea', '{"omicron.may_start(omicron.browser_sessions, integer)","omicron.beat_claim(uuid, integer, uuid, integer, integer)","omicron.beat_claims(uuid[], integer[], uuid[], integer, integer)","omicron.begin_assignment(uuid, integer, uuid)","omicron.fail_claim(uuid, integer, uuid, text, text)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/claim.sql', '68970c946873fd8634e5c52d880977e736d7ddd43f954449d1211732b989a972', '{"omicron.may_start(omicron.browser_sessions, integer)","omicron.beat_claim(uuid, integer, uuid, integer, integer)","omicron.beat_claims(uuid[], integer[], uuid[], integer, integer)","omicron.begin_assignment(uuid, integer, uuid)","omicron.fail_claim(uuid, integer, uuid, text, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/close-lease.sql', 'e7335ebf38affd08475d2ce5e8606c69e9141c1d33fa312524845daa35c010cd', '{"omicron.drain_runner(uuid, text)","omicron.close_lease(omicron.browser_sessions, text, text, text)",omicron.expire_lease(omicron.browser_sessions)}');
 insert into omicron.migrations (name, digest, declares) values ('functions/egress-leases.sql', 'c8b1bd4e9063326410c551384d5c478edaa68371a985443c4cf29e5c61db321a', '{omicron.live_leases(uuid[]),omicron.awaited_uploads(uuid[]),omicron.held_leases()}');
 insert into omicron.migrations (name, digest, declares) values ('functions/end-lease.sql', '1f614ad0f1b1ca5c7cb9cdf12e58e70c02e2e277220540cbad90f6209a05e2e2', '{"omicron.end_lease(uuid, text, integer, text)","omicron.archive(uuid, text)",omicron.end_all(text)}');
