@@ -10,6 +10,7 @@ import { pushRelease } from '../../release/oci/push.ts';
 import { signRelease } from '../../release/oci/sign.ts';
 import { keySigner } from '../../release/oci/signing-key.ts';
 import { newFolder, ROOT, run } from '../local/machine.ts';
+import { changedBundles, payloadOf } from './changed-bundles.ts';
 
 const VERSION = '1.2.3';
 const COMMIT = 'c0ffee'.padEnd(40, '0');
@@ -123,34 +124,13 @@ describe('a folder, without any network', () => {
   });
 
   test('a bundle whose text was changed, or that another key signed under our name, is refused although its digests fit', async () => {
-    const copy = join(await newFolder(), 'release');
-    await cp(folder, copy, { recursive: true });
-    const layout = await openLayout(copy);
-    const blob = async (digest: string) => await readFile(join(copy, 'blobs', ...digest.split(':')), 'utf8');
-    const kept = [];
-    for (const entry of await layout.entries()) {
-      const manifest = JSON.parse(await blob(entry.digest)) as OciManifest;
-      const bundle = manifest.subject && JSON.parse(await blob(manifest.layers?.[0]?.digest ?? ''));
-      if (!manifest.subject || !bundle) kept.push(entry);
-      else {
-        const statement = Buffer.from(bundle.dsseEnvelope.payload, 'base64').toString();
-        // the provenance gets another commit; every other statement a signature of something else
-        if (statement.includes(COMMIT))
-          bundle.dsseEnvelope.payload = Buffer.from(statement.replace(COMMIT, 'bad0'.padEnd(40, '0'))).toString(
-            'base64',
-          );
-        else
-          bundle.dsseEnvelope.signatures[0].sig = sign('sha256', Buffer.from(statement), others.privateKey).toString(
-            'base64',
-          );
-        const { artifactType = '', subject, annotations = {} } = manifest;
-        const bytes = Buffer.from(JSON.stringify(bundle));
-        kept.push(
-          await layout.add({ artifactType, subject, annotations, layers: [{ mediaType: artifactType, bytes }] }),
-        );
-      }
-    }
-    await writeFile(join(copy, 'index.json'), JSON.stringify({ schemaVersion: 2, manifests: kept }));
+    const copy = await changedBundles(folder, (envelope, statement) => {
+      // the provenance gets another commit; every other statement a signature of something else
+      if (statement.includes(COMMIT)) envelope.payload = payloadOf(statement.replace(COMMIT, 'bad0'.padEnd(40, '0')));
+      else
+        for (const each of envelope.signatures)
+          each.sig = sign('sha256', Buffer.from(statement), others.privateKey).toString('base64');
+    });
     const { code, stdout } = await verify(copy, '--key', keyFile);
     expect(code).toBe(1);
     for (const [part, faults] of Object.entries(faultsOf(stdout))) {

@@ -1,7 +1,6 @@
-import { cp, readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { OciManifest } from '../../cli/verify/contents.ts';
 import { keylessSigner } from '../../release/oci/keyless.ts';
 import { openLayout } from '../../release/oci/layout.ts';
 import { startRegistry } from '../../release/oci/local-registry.ts';
@@ -9,6 +8,7 @@ import { pushRelease } from '../../release/oci/push.ts';
 import { type StatementSigner, signRelease } from '../../release/oci/sign.ts';
 import { readSigner, type SignerOptions } from '../../release/oci/signer-options.ts';
 import { newFolder, ROOT, run } from '../local/machine.ts';
+import { changedBundles, payloadOf } from '../release/changed-bundles.ts';
 import { jobToken, startJob, WORKFLOW } from './job.ts';
 import { buildSigstore, startSigstore } from './real-sigstore.ts';
 
@@ -113,27 +113,9 @@ describe('a release that a job of GitHub signed, with a certificate of Fulcio, a
   });
 
   it('is refused where a statement was changed after it was signed', async () => {
-    const copy = join(await newFolder(), 'release');
-    await cp(folder, copy, { recursive: true });
-    const layout = await openLayout(copy);
-    const blob = async (digest: string) => await readFile(join(copy, 'blobs', ...digest.split(':')), 'utf8');
-    const kept = [];
-    for (const entry of await layout.entries()) {
-      const manifest = JSON.parse(await blob(entry.digest)) as OciManifest;
-      const bundle = manifest.subject && JSON.parse(await blob(manifest.layers?.[0]?.digest ?? ''));
-      if (!manifest.subject || !bundle) {
-        kept.push(entry);
-        continue;
-      }
-      const statement = Buffer.from(bundle.dsseEnvelope.payload, 'base64').toString();
-      bundle.dsseEnvelope.payload = Buffer.from(statement.replace('"predicate":', '"changed":1,"predicate":')).toString(
-        'base64',
-      );
-      const { artifactType = '', subject, annotations = {} } = manifest;
-      const layers = [{ mediaType: artifactType, bytes: Buffer.from(JSON.stringify(bundle)) }];
-      kept.push(await layout.add({ artifactType, subject, annotations, layers }));
-    }
-    await writeFile(join(copy, 'index.json'), JSON.stringify({ schemaVersion: 2, manifests: kept }));
+    const copy = await changedBundles(folder, (envelope, statement) => {
+      envelope.payload = payloadOf(statement.replace('"predicate":', '"changed":1,"predicate":'));
+    });
     const { code, stdout } = await verify(copy, root);
     expect(code).toBe(1);
     for (const faults of faultsOf(stdout)) expect(faults).toContain('about something else');

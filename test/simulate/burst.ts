@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { CoreV1Api, type KubeConfig, makeInformer, type V1Pod } from '@kubernetes/client-node';
 import { LABELS, NAMESPACES, RUNNER_TEMPLATE, RUNNERS_SERVICE, runnerName } from '../../contract/names.ts';
 import { leaseAnswer } from '../../contract/session.ts';
-import { signServiceToken } from '../../contract/tokens.ts';
 import { apiCalls, apiFault } from '../../controller/runners/kubernetes/api.ts';
 import { ClusterConnections } from '../../controller/runners/kubernetes/kept-connections.ts';
 import { runnerPod } from '../../controller/runners/kubernetes/objects.ts';
 import { realClock } from '../../time/clock.ts';
 import { eventually } from '../eventually.ts';
+import { askForLease } from './callers.ts';
 
 /** Between the start of a pod's containers and its readiness. */
 export const START_MS = 5_000;
@@ -42,11 +42,9 @@ export async function createByHand(admin: KubeConfig, controller: KubeConfig, co
   informer.on('add', seen);
   informer.on('update', seen);
   await informer.start();
-  const names: string[] = [];
   const create = async () => {
     const id = randomUUID();
     const name = runnerName(id);
-    names.push(name);
     const ready = new Promise<void>(resolve => awaited.set(name, resolve));
     const body = runnerPod(template, id, name, `${RUNNERS_SERVICE}-by-hand-0`);
     await call(() => own.createNamespacedPod({ namespace, body })).catch(error => {
@@ -71,22 +69,10 @@ export async function createByHand(admin: KubeConfig, controller: KubeConfig, co
 export async function burst(url: string, key: Uint8Array, count: number) {
   const failures: Record<string, number> = {};
   let started = 0;
-  const ask = async (n: number): Promise<Response> =>
-    fetch(`${url}/internal/browser-sessions/get-or-create`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${await signServiceToken(key)}`, 'content-type': 'application/json' },
-      body: JSON.stringify({
-        user_id: `user-${n}`,
-        conversation_id: 'c',
-        record_video: false,
-        wait_seconds: 60,
-        ttl_seconds: 3_600,
-      }),
-    });
   const beganMs = performance.now();
   const call = async (_: unknown, n: number) => {
     for (;;) {
-      const answer = await ask(n);
+      const answer = await askForLease(url, key, n, { ttlSeconds: 3_600, waitSeconds: 60 });
       const body: unknown = await answer.json();
       if (answer.status === 200 && leaseAnswer.parse(body).status === 'ready') {
         started += 1;

@@ -25,6 +25,26 @@ export interface Callers {
 const EACH_MS = 20_000;
 const TTL_SECONDS = 120;
 
+/** One get-or-create of a platform for its `n`th user. */
+export const askForLease = async (
+  url: string,
+  key: Uint8Array,
+  n: number,
+  { ttlSeconds, waitSeconds, signal }: { ttlSeconds: number; waitSeconds: number; signal?: AbortSignal },
+): Promise<Response> =>
+  fetch(`${url}/internal/browser-sessions/get-or-create`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${await signServiceToken(key)}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      user_id: `user-${n}`,
+      conversation_id: 'c',
+      record_video: false,
+      ttl_seconds: ttlSeconds,
+      wait_seconds: waitSeconds,
+    }),
+    ...(signal && { signal }),
+  });
+
 /** Platforms that lease a browser for each conversation, and again before each message of it. */
 export function callers(url: string, key: Uint8Array): Callers {
   const stopped = new AbortController();
@@ -43,18 +63,9 @@ export function callers(url: string, key: Uint8Array): Callers {
     const { phase } = state;
     const beganMs = performance.now();
     for (;;) {
-      const response = await fetch(`${url}/internal/browser-sessions/get-or-create`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${await signServiceToken(key)}`, 'content-type': 'application/json' },
-        body: JSON.stringify({
-          user_id: `user-${n}`,
-          conversation_id: 'c',
-          record_video: false,
-          ttl_seconds: TTL_SECONDS,
-          wait_seconds: 30,
-        }),
-        signal: AbortSignal.any([stopped.signal, AbortSignal.timeout(60_000)]),
-      }).catch(() => null);
+      const signal = AbortSignal.any([stopped.signal, AbortSignal.timeout(60_000)]);
+      const asked = { ttlSeconds: TTL_SECONDS, waitSeconds: 30, signal };
+      const response = await askForLease(url, key, n, asked).catch(() => null);
       if (stopped.signal.aborted) return;
       if (response?.status === 200) {
         const { session_id: sessionId, epoch } = leaseAnswer.parse(await response.json());
