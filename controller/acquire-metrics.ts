@@ -13,9 +13,6 @@ export type AcquirePart = (typeof ACQUIRE_PARTS)[number];
 export const LEASE_STARTS = ['warm', 'cold', 'restored'] as const;
 export type LeaseStart = (typeof LEASE_STARTS)[number];
 
-/** Answers of get-or-create. `refused`: as it should be, for a quota or a request; `failed`: a browser that its caller was entitled to. */
-export const ACQUIRE_OUTCOMES = ['ready', 'starting', 'refused', 'failed'] as const;
-
 /** Codes that deny a browser to a caller entitled to one. Quotas and bad requests are the caller's. */
 export const FAILED_CODES = [
   'internal_error',
@@ -61,6 +58,7 @@ export function acquireMetrics(registry: Registry): AcquireMetrics {
   const created = new Histogram({
     name: 'omicron_session_create_latency_seconds',
     help: 'From a get-or-create to its answer, renewals included',
+    // `ready`, `starting`; `refused`: as it should be, for a quota or a request; `failed`: a browser that its caller was entitled to
     labelNames: ['outcome'],
     // From a warm claim (milliseconds) to the stuck-starting guard (two minutes).
     buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30, 120],

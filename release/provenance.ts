@@ -1,4 +1,5 @@
 import { REPOSITORY } from './catalogue.ts';
+import { hasGithubIdentity, hasGitlabIdentity } from './job-identity.ts';
 
 /** npm's arguments about provenance, and a sentence that says whether there is one. */
 export interface NpmProvenance {
@@ -11,15 +12,14 @@ const SERVICES = [
   {
     name: 'GitHub Actions',
     isHere: ({ GITHUB_ACTIONS }) => GITHUB_ACTIONS === 'true',
-    hasIdentity: ({ ACTIONS_ID_TOKEN_REQUEST_URL, ACTIONS_ID_TOKEN_REQUEST_TOKEN }) =>
-      Boolean(ACTIONS_ID_TOKEN_REQUEST_URL && ACTIONS_ID_TOKEN_REQUEST_TOKEN),
+    hasIdentity: hasGithubIdentity,
     repository: ({ GITHUB_SERVER_URL, GITHUB_REPOSITORY }) => `${GITHUB_SERVER_URL}/${GITHUB_REPOSITORY}`,
     remedy: '"permissions: {id-token: write}"',
   },
   {
     name: 'GitLab CI',
     isHere: ({ GITLAB_CI }) => GITLAB_CI === 'true',
-    hasIdentity: ({ SIGSTORE_ID_TOKEN }) => Boolean(SIGSTORE_ID_TOKEN),
+    hasIdentity: hasGitlabIdentity,
     repository: ({ CI_PROJECT_URL }) => `${CI_PROJECT_URL}`,
     remedy: '"id_tokens: {SIGSTORE_ID_TOKEN: {aud: sigstore}}"',
   },

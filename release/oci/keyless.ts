@@ -11,6 +11,7 @@ import {
   type Witness,
 } from '@sigstore/sign';
 import { decodeJwt } from 'jose';
+import { hasGithubIdentity, hasGitlabIdentity } from '../job-identity.ts';
 import type { StatementSigner } from './sign.ts';
 
 /** Addresses of a Sigstore: the authority of certificates, and whatever proves when one was used. */
@@ -31,8 +32,7 @@ export type TokenSource = () => Promise<string>;
 
 /** The identity of a job: GitHub's `id-token: write`, or GitLab's `id_tokens` as SIGSTORE_ID_TOKEN. Undefined: this is no such job. */
 export function identityOfJob(environment: Readonly<Record<string, string | undefined>>): TokenSource | undefined {
-  const { ACTIONS_ID_TOKEN_REQUEST_URL, ACTIONS_ID_TOKEN_REQUEST_TOKEN, SIGSTORE_ID_TOKEN } = environment;
-  if (!SIGSTORE_ID_TOKEN && !(ACTIONS_ID_TOKEN_REQUEST_URL && ACTIONS_ID_TOKEN_REQUEST_TOKEN)) return undefined;
+  if (!hasGithubIdentity(environment) && !hasGitlabIdentity(environment)) return undefined;
   const provider = new CIContextProvider('sigstore');
   return async () => await provider.getToken();
 }

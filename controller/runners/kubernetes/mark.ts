@@ -53,7 +53,7 @@ async function patch(parts: MarkParts, runnerId: string, lease: Lease): Promise<
 
 /**
  * Gives the pod of a lease that has ended back to Karpenter and the autoscaler: until its video is sent it may be there for minutes, and its
- * node could not be drained. The pod ends anyway where that fails.
+ * node could not be drained. False: that failed, and is in the log; the pod ends anyway.
  */
 export async function unmarkLeased(parts: MarkParts, runnerId: string): Promise<boolean> {
   const { core, call, namespace, nameOf, log } = parts;
@@ -75,7 +75,7 @@ export const isKept = ({ metadata }: V1Pod): boolean =>
 const KEEPING = Object.keys(KEEP_POD);
 
 /** An owner that outlives pods and templates. */
-export async function runnersAccount(parts: Pick<MarkParts, 'core' | 'call' | 'namespace'>): Promise<V1OwnerReference> {
+async function runnersAccount(parts: Pick<MarkParts, 'core' | 'call' | 'namespace'>): Promise<V1OwnerReference> {
   const { core, call, namespace } = parts;
   const name = SERVICE_ACCOUNTS.runner;
   const account = await call(() => core.readNamespacedServiceAccount({ name, namespace }));
