@@ -1,8 +1,9 @@
 // Reads the JSON reports of vitest for .ci/run:
 //   node .ci/report.js failed REPORT            prints the files that failed, a line each
 //   node .ci/report.js summary REPORT[=AGAIN].. prints every failure, then "N passed, N failed"; AGAIN is the second run of files that failed
-// A test that passes only at its second run is flaky: it is named with both outcomes, and counts as passed.
-// Beside a report is what its run printed (REPORT.log) and, of one with an error outside of any test, its exit code (REPORT.exit-code).
+// A test that passes only at its second run is flaky: it is named with both outcomes, and counts as failed.
+// Beside a report, the second one too, is what its run printed (REPORT.log) and, of one with an error outside of any test, its exit
+// code (REPORT.exit-code).
 import { existsSync, readFileSync } from 'node:fs';
 
 /** Reason of a file that failed without naming one: its worker ended, or its error has no message. */
@@ -15,9 +16,10 @@ function read(path) {
   const { testResults } = JSON.parse(readFileSync(path, 'utf8'));
   return new Map(
     testResults.map(({ name, status, message = '', assertionResults }) => {
-      const tests = assertionResults.map(({ fullName, status, failureMessages }) => ({
+      const tests = assertionResults.map(({ fullName, status, duration, failureMessages }) => ({
         fullName,
         status,
+        took: duration === undefined ? '' : ` (${(duration / 1000).toFixed(1)} s)`,
         reason: failureMessages.join('\n'),
       }));
       // a file that fails without a failed test did not load, or a hook of its own failed
@@ -44,7 +46,7 @@ if (command === 'failed') {
 
 const count = { passed: 0, failed: 0, skipped: 0 };
 const say = (verdict, name, reason) => {
-  count[verdict === 'FLAKY' ? 'passed' : 'failed'] += 1;
+  count.failed += 1;
   console.log(`${verdict} ${name}\n${indent(reason)}`);
 };
 
@@ -61,22 +63,24 @@ for (const [path, againPath = ''] of reports.map(report => report.split('='))) {
     const passedAgain = existsSync(againPath) && !existsSync(`${againPath}.exit-code`);
     say(passedAgain ? 'FLAKY' : 'FAILED', path, `an error outside of any test, exit code ${code}`);
     printLogTail(path);
+    if (existsSync(againPath)) console.log(`When run again: ${passedAgain ? 'passed' : 'failed'}`);
+    printLogTail(againPath);
   }
   for (const [file, { tests, broken }] of files) {
     const second = again.get(file);
     const secondOf = name => second?.tests.find(test => test.fullName === name);
-    const outcome = (passed, reason) =>
-      `\nWhen run again, by itself: ${passed ? 'passed' : `failed\n${indent(reason)}`}`;
+    const outcome = (passed, reason, took = '') =>
+      `\nWhen run again, by itself: ${passed ? `passed${took}` : `failed${took}\n${indent(reason)}`}`;
     if (broken !== undefined) {
       const passed = second !== undefined && !bad(second);
       say(passed ? 'FLAKY' : 'FAILED', file, broken + (second ? outcome(passed, second.broken ?? 'tests failed') : ''));
       if (broken === UNEXPLAINED) printLogTail(path);
     }
-    for (const { fullName, reason } of tests.filter(failed)) {
+    for (const { fullName, took, reason } of tests.filter(failed)) {
       const repeated = secondOf(fullName);
       const passed = repeated?.status === 'passed';
-      const second = repeated ? outcome(passed, repeated.reason) : '';
-      say(passed ? 'FLAKY' : 'FAILED', `${file}: ${fullName}`, reason + second);
+      const second = repeated ? outcome(passed, repeated.reason, repeated.took) : '';
+      say(passed ? 'FLAKY' : 'FAILED', `${file}: ${fullName}${took}`, reason + second);
     }
     count.passed += tests.filter(test => test.status === 'passed').length;
     count.skipped += tests.filter(test => test.status !== 'passed' && test.status !== 'failed').length;
