@@ -20,18 +20,18 @@ export interface Endpoint {
 }
 
 /** Standard Webhooks recommends 15 to 30 s. */
-export const ATTEMPT_MS = 15_000;
+const ATTEMPT_MS = 15_000;
 const HANDSHAKE_MS = 10_000;
 /** Bytes of an answer that are read to keep its connection: nothing of them is used. */
 const ANSWER_BYTES_MAX = 64 * 1024;
 
 /** Sends over connections of its own: <https://nodejs.org/api/http.html#new-agentoptions> with sockets that were checked. */
-export function openEndpoint(address: string, connections: CheckedConnections): Endpoint {
+export function openEndpoint(address: string, connections: CheckedConnections, attemptMs = ATTEMPT_MS): Endpoint {
   const url = new URL(address);
   const secure = url.protocol === 'https:';
   const agent = new (class extends Agent {
     override createConnection(_options: unknown, created: (error: Error | null, socket?: Duplex) => void): undefined {
-      connect(url, connections).then(
+      connect(url, connections, attemptMs).then(
         socket => created(null, socket),
         error => created(error),
       );
@@ -40,7 +40,7 @@ export function openEndpoint(address: string, connections: CheckedConnections): 
 
   const post: Endpoint['post'] = (headers, body, signal) => {
     const { promise, resolve } = Promise.withResolvers<Posted>();
-    const over = AbortSignal.any([signal, AbortSignal.timeout(ATTEMPT_MS)]);
+    const over = AbortSignal.any([signal, AbortSignal.timeout(attemptMs)]);
     const sent = request(
       {
         agent,
@@ -70,7 +70,7 @@ export function openEndpoint(address: string, connections: CheckedConnections): 
     sent.on('error', error => {
       // A kept connection that the endpoint was closing: nothing of it says that the endpoint fails.
       if (sent.reusedSocket && isReset(error)) resolve(post(headers, body, signal));
-      else resolve({ status: null, error: describeFailure(error, url, signal) });
+      else resolve({ status: null, error: describeFailure(error, url, signal, attemptMs) });
     });
     sent.end(body);
     return promise;
@@ -80,8 +80,8 @@ export function openEndpoint(address: string, connections: CheckedConnections): 
 
 const isReset = ({ code = '' }: NodeJS.ErrnoException): boolean => ['ECONNRESET', 'EPIPE'].includes(code);
 
-async function connect(url: URL, connections: CheckedConnections): Promise<Socket> {
-  const opened = await connections.open(url, AbortSignal.timeout(ATTEMPT_MS));
+async function connect(url: URL, connections: CheckedConnections, attemptMs: number): Promise<Socket> {
+  const opened = await connections.open(url, AbortSignal.timeout(attemptMs));
   if ('why' in opened) throw new Error(`${url.host} ${opened.why}`);
   if (url.protocol !== 'https:') return opened;
   const host = withoutBrackets(url.hostname);
@@ -102,9 +102,9 @@ const judgeStatus = (status: number): Posted => ({
 });
 
 /** No more than an operator needs: neither path nor query, which may hold a token. */
-function describeFailure(error: Error, url: URL, signal: AbortSignal): string {
+function describeFailure(error: Error, url: URL, signal: AbortSignal, attemptMs: number): string {
   if (signal.aborted) return 'the attempt was stopped';
-  if (error.name === 'AbortError' || error.name === 'TimeoutError') return `no answer within ${ATTEMPT_MS / 1000} s`;
+  if (error.name === 'AbortError' || error.name === 'TimeoutError') return `no answer within ${attemptMs / 1000} s`;
   const { code } = error as NodeJS.ErrnoException;
   return error.message.startsWith(url.host) || code === undefined ? error.message : `the connection failed: ${code}`;
 }

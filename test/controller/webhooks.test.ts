@@ -4,8 +4,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { BrowserSessions } from '../../client/browser-sessions.ts';
 import { ENV } from '../../contract/names.ts';
 import type { WebhookAdded } from '../../contract/webhook.ts';
+import { openEndpoint } from '../../controller/webhooks/endpoint.ts';
 import { sealedWebhookSecrets } from '../../controller/webhooks/sealed-secret.ts';
 import { webhookHeaders } from '../../controller/webhooks/sign.ts';
+import { checkedConnections } from '../../egress/checked-connections.ts';
 import { runHere } from '../cli/run-here.ts';
 import { eventually } from '../eventually.ts';
 import { testCertificate } from '../site/certificate.ts';
@@ -160,7 +162,13 @@ describe('deliveries', () => {
     hanging.answer.with = () => (hangs ? released.promise : 200);
     const [a, b] = [await add(hanging), await add(good)];
     const own = await Promise.all([session(), session(), session()]);
-    for (const id of own) await write(id, 1, 2, 3);
+    // In one transaction: a round of deliveries holds them all, and ends with its slowest attempt.
+    await sql(
+      `select omicron.write_event(s, 1, 'file.added', jsonb_build_object('n', n))
+         from unnest($1::uuid[]) s, unnest($2::int[]) n order by s, n`,
+      own,
+      [1, 2, 3],
+    );
     await eventually('the good one', () => good.numbers().length === 9);
     await write(own[0] ?? '', 4);
     await eventually('the next', () => good.numbers().includes(4));
@@ -176,6 +184,23 @@ describe('deliveries', () => {
       expect([...new Set(seen)]).toEqual(id === own[0] ? [1, 2, 3, 4] : [1, 2, 3]);
     }
     for (const { id } of [a, b]) await sessions.webhooks.delete(id);
+  });
+
+  test('an attempt that is not answered in time ends, and says so', async () => {
+    await using silent = await webhookReceiver();
+    silent.answer.with = () => new Promise(() => {});
+    const connections = checkedConnections({
+      denied: [],
+      allowed: ['127.0.0.1/32'],
+      lookupMs: 1_000,
+      connectMs: 1_000,
+    });
+    const endpoint = openEndpoint(silent.url, connections, 300);
+    const headers = { 'webhook-id': 'evt_1' };
+    const posted = endpoint.post(headers, '{"type":"t","data":{}}', new AbortController().signal);
+    expect(await posted).toEqual({ status: null, error: 'no answer within 0.3 s' });
+    expect(silent.received).toHaveLength(1);
+    endpoint.close();
   });
 
   test('events that were not delivered within a day are listed, no longer hold their session back, and are replayed once each', async () => {
