@@ -1,68 +1,25 @@
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ListMultipartUploadsCommand, PutObjectCommand } from '@aws-sdk/client-s3';
-import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { callPicture, LAST_PAGE, PAGE_FOLDER } from '../../../contract/page-names.ts';
 import { UPLOAD_ORDER_FILE } from '../../../contract/reports.ts';
-import { PART_BYTES } from '../../../runner/uploader/s3-store.ts';
-import { STATE_FILE } from '../../../runner/uploader/state.ts';
 import { eventually } from '../../eventually.ts';
-import { cuttableWire } from '../../fakes/cut.ts';
-import type { Asked } from './front.ts';
-import { BUCKET, clip, encode, type LeasedRunner, type UploadWorld, uploadWorld } from './world.ts';
+import {
+  growing,
+  lease,
+  leaseEachTest,
+  leave,
+  partsSeen,
+  sample,
+  storedRow,
+  stores,
+  TAB,
+  tab,
+  w,
+} from './sidecar-lease.ts';
+import { BUCKET } from './world.ts';
 
-let w: UploadWorld;
-let lease: LeasedRunner;
-let folder: string;
-let sample: string;
-
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'omicron-test-clip-'));
-  sample = clip(folder);
-  w = await uploadWorld();
-  return async () => {
-    await w[Symbol.asyncDispose]();
-    rmSync(folder, { recursive: true, force: true });
-  };
-});
-beforeEach(async () => {
-  w.front.fate = () => 'pass';
-  w.front.asked.splice(0);
-  lease = await w.lease();
-});
-afterEach(() => lease[Symbol.asyncDispose]());
-
-const TAB = 'tab-001.webm';
-const tab = () => join(lease.outputDir, TAB);
-const partsSeen = () => w.front.asked.filter(({ action }) => action === 'UploadPart').map(numberOf);
-const numberOf = ({ query }: Asked) => Number(query.get('partNumber'));
-const stores = (action: string) => ['PutObject', 'CompleteMultipartUpload'].includes(action);
-/** A file as the runner leaves it. */
-const leave = (name = TAB) => writeFileSync(join(lease.outputDir, name), readFileSync(sample));
-const storedRow = { state: 'stored', reason: null };
-
-/** Grows until the store has parts, then stands still; the caller ends the encoder. */
-async function growing(uploader: { output(): string }, parts: number) {
-  const encoder = encode(sample, tab(), 12);
-  await eventually('the file has that many full parts', () => existsSync(tab()) && fullParts() > parts, 60_000);
-  encoder.pause();
-  await eventually(`they are at the store: ${uploader.output()}`, () => recorded() === fullParts() - 1, 60_000);
-  return encoder;
-}
-const fullParts = () => Math.floor(statSync(tab()).size / PART_BYTES);
-/** Parts that the uploader knows to be at the store. */
-const recorded = () => readFileSync(join(lease.outputDir, STATE_FILE), 'utf8').split('"number"').length - 1;
+leaseEachTest();
 
 test('streams the recording while it grows, its first part last, and leaves nothing behind', async () => {
   const uploader = await lease.upload();
@@ -155,141 +112,6 @@ test('files of the session and pictures of calls are stored while it goes on, th
   expect(await recordings()).toEqual(before);
 });
 
-test.each(['PutObject', 'CompleteMultipartUpload'])('a %s whose answer was lost is known for its own', async action => {
-  let lost = 0;
-  w.front.fate = asked => (asked.action === action && lost++ === 0 ? 'deaf' : 'pass');
-  const uploader = await lease.upload();
-  lease.writeOrder();
-  let local: () => { bytes: number; sha256: string };
-  if (action === 'PutObject') {
-    leave();
-    local = lease.keep(TAB);
-  } else {
-    const encoder = await growing(uploader, 1);
-    await encoder.end();
-    local = lease.keep(TAB);
-  }
-  expect(await uploader.end()).toBe(0);
-  expect(lost).toBeGreaterThan(1);
-  expect(await lease.object(TAB)).toEqual(local());
-  expect(await lease.artifacts()).toMatchObject([{ ...storedRow, bytes: local().bytes }]);
-  expect(await unfinished()).toEqual([]);
-});
-
-test("another uploader's object stays as it is, and ours is a loss with that reason", async () => {
-  const key = `${lease.order.artifacts_prefix}${TAB}`;
-  await w.s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: key, Body: 'first' }));
-  const uploader = await lease.upload();
-  lease.writeOrder();
-  leave();
-  expect(await uploader.end()).toBe(0);
-  expect((await lease.object(TAB)).bytes).toBe(5);
-  expect(await lease.artifacts()).toMatchObject([{ state: 'lost', reason: expect.stringContaining('another object') }]);
-});
-
-test('goes on where it was when STS and S3 come back', async () => {
-  const seen = new Map<string, number>();
-  const again = (name: string) => (seen.set(name, (seen.get(name) ?? 0) + 1).get(name) ?? 0) > 2;
-  w.front.fate = ({ action }) => {
-    if (action === 'AssumeRoleWithWebIdentity') return again(action) ? 'pass' : 'down';
-    return again(action) ? 'pass' : 503;
-  };
-  const uploader = await lease.upload();
-  lease.writeOrder();
-  const encoder = await growing(uploader, 1);
-  await encoder.end();
-  const local = lease.keep(TAB);
-  expect(await uploader.end()).toBe(0);
-  expect([...seen.keys()].sort()).toEqual([
-    'AssumeRoleWithWebIdentity',
-    'CompleteMultipartUpload',
-    'CreateMultipartUpload',
-    'UploadPart',
-  ]);
-  expect(await lease.object(TAB)).toEqual(local());
-  expect(await lease.artifacts()).toMatchObject([storedRow]);
-});
-
-test('keeps the report for a controller that is away, and deletes the file after it was received', async () => {
-  await using wire = await cuttableWire('127.0.0.1', Number(new URL(w.stack.url).port));
-  wire.cut();
-  const uploader = await lease.upload({ OMICRON_CONTROLLER_URL: `http://127.0.0.1:${wire.port}` });
-  lease.writeOrder();
-  leave();
-  const exited = uploader.end();
-  await eventually('the object is there', () => w.front.actions().includes('PutObject'));
-  await eventually('the report was tried', () => uploader.output().includes('The controller could not be reached'));
-  expect(lease.files()).toContain(TAB);
-  wire.restore();
-  expect(await exited).toBe(0);
-  expect(w.front.actions().filter(stores)).toEqual(['PutObject']);
-  expect(await lease.artifacts()).toMatchObject([storedRow]);
-  expect(lease.files()).toEqual([]);
-});
-
-test('a restarted sidecar goes on with the same upload and sends no part twice', async () => {
-  const first = await lease.upload();
-  lease.writeOrder();
-  const encoder = await growing(first, 2);
-  await first.kill();
-  expect(statSync(join(lease.outputDir, STATE_FILE)).mode & 0o777).toBe(0o600);
-  const before = partsSeen();
-  const second = await lease.upload();
-  encoder.resume();
-  await eventually('another full part', () => fullParts() > before.length + 1, 60_000);
-  encoder.pause();
-  await eventually('another part is at the store', () => recorded() > before.length, 60_000);
-  await encoder.kill();
-  const local = lease.keep(TAB);
-  expect(await second.end()).toBe(0);
-  expect(await lease.object(TAB)).toEqual(local());
-  expect(w.front.actions().filter(action => action === 'CreateMultipartUpload')).toHaveLength(1);
-  expect(new Set(partsSeen()).size).toBe(partsSeen().length);
-  expect(lease.files()).toEqual([]);
-});
-
-test('a sidecar that finds its upload aborted starts over', async () => {
-  const uploader = await lease.upload();
-  lease.writeOrder();
-  const encoder = await growing(uploader, 1);
-  const aborted = w.front.asked.find(({ action }) => action === 'UploadPart')?.query.get('uploadId');
-  w.front.fate = ({ query }) => (query.get('uploadId') === aborted ? 'unknown' : 'pass');
-  await encoder.end();
-  const local = lease.keep(TAB);
-  expect(await uploader.end()).toBe(0);
-  expect(w.front.actions().filter(action => action === 'CreateMultipartUpload')).toHaveLength(2);
-  expect(await lease.object(TAB)).toEqual(local());
-  expect(await lease.artifacts()).toMatchObject([storedRow]);
-});
-
-test('a part whose bytes changed after it was sent is sent again', async () => {
-  const uploader = await lease.upload();
-  lease.writeOrder();
-  const encoder = await growing(uploader, 1);
-  await encoder.kill();
-  const whole = readFileSync(tab());
-  whole.fill(7, PART_BYTES + 1000, PART_BYTES + 2000);
-  writeFileSync(tab(), whole);
-  const local = lease.keep(TAB);
-  expect(await uploader.end()).toBe(0);
-  expect(await lease.object(TAB)).toEqual(local());
-});
-
-test('a recording that cannot be sent in time is a loss with its reason, and the upload is given up', async () => {
-  w.front.fate = ({ action, query }) =>
-    action === 'CompleteMultipartUpload' || query.get('partNumber') === '1' ? 503 : 'pass';
-  const uploader = await lease.upload({ OMICRON_UPLOAD_SECONDS: '5' });
-  lease.writeOrder();
-  const encoder = await growing(uploader, 1);
-  await encoder.end();
-  expect(await uploader.end()).toBe(0);
-  const reason = expect.stringMatching(/could not be sent within 5 s of the browser's end \(.*503.*\)/i);
-  expect(await lease.artifacts()).toMatchObject([{ state: 'lost', reason }]);
-  expect(w.front.actions().at(-1)).toBe('AbortMultipartUpload');
-  expect(await unfinished()).toEqual([]);
-  expect(lease.files()).toEqual([TAB]); // goes with the pod; order and state, which hold credentials, are gone
-});
-
 test('a file that is no recording, and a lease without any picture, are losses too', async () => {
   const uploader = await lease.upload();
   lease.writeOrder();
@@ -348,10 +170,4 @@ async function counted() {
   const of = (state: string) =>
     Number(new RegExp(`^omicron_recordings_total\\{state="${state}"\\} (\\d+)$`, 'm').exec(text)?.[1]);
   return { stored: of('stored'), lost: of('lost') };
-}
-
-/** Multipart uploads of this lease that are neither completed nor given up. */
-async function unfinished() {
-  const { Uploads = [] } = await w.s3.send(new ListMultipartUploadsCommand({ Bucket: BUCKET }));
-  return Uploads.filter(({ Key }) => Key?.startsWith(lease.order.artifacts_prefix));
 }

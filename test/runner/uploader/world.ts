@@ -143,6 +143,7 @@ async function egressProcess(stack: Stack, dns: string) {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: {
       PATH: process.env.PATH,
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
       [ENV.controllerUrl]: stack.url,
       [ENV.egressSecret]: stack.settings.egressSecret,
       OMICRON_EGRESS_HOST: '127.0.0.1',
@@ -237,7 +238,7 @@ async function leasedRunner(
 function uploader(env: Record<string, string>): Uploader {
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', RUNNER_COMMAND.uploaderMain], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PATH: process.env.PATH, ...env },
+    env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ...env },
   });
   let output = '';
   for (const stream of [child.stdout, child.stderr])
