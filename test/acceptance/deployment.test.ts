@@ -25,10 +25,12 @@ describe('a deployment', { timeout: 180_000 }, () => {
         ),
       );
       expect(new Set(leases.map(each => each.mcp_url)).size).toBe(2);
-      for (const each of leases) {
-        expect(await use(await connect(each), 'browser_navigate', { url: site.url })).toContain('Shop');
-        await d.call(c2, 'DELETE', `${SESSIONS}/${each.session_id}`);
-      }
+      await Promise.all(
+        leases.map(async each => {
+          expect(await use(await connect(each), 'browser_navigate', { url: site.url })).toContain('Shop');
+          await d.call(c2, 'DELETE', `${SESSIONS}/${each.session_id}`);
+        }),
+      );
     }
     expect(d.log()).not.toContain('loop failed');
   });

@@ -9,6 +9,8 @@ export interface Case {
   readonly title: string;
   /** Left out: the page is opened first. */
   readonly opens?: false;
+  /** Its answers wait for many seconds by their nature: it runs beside others. */
+  readonly waits?: true;
   readonly steps: (at: CaseAddress) => readonly Step[];
 }
 

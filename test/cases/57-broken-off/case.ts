@@ -24,6 +24,7 @@ const BROKE_OFF = /broke off on its way/;
 
 export default defineCase({
   title: 'a document that breaks off is answered at once as far as it came, and one that hangs within 10 s',
+  waits: true,
   steps: at => [
     { tool: 'browser_tabs', args: { action: 'list' }, check: ask },
     {

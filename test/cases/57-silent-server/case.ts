@@ -2,6 +2,7 @@ import { defineCase } from '../case.ts';
 
 export default defineCase({
   title: 'a server that stays silent costs neither the tab nor what was typed there, and a slow one is waited for',
+  waits: true,
   steps: () => [
     { tool: 'browser_type', args: { target: '#note', text: 'two boxes' } },
     {

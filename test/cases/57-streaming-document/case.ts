@@ -17,6 +17,7 @@ const go = ({ url }: CaseAddress, path: string, shows: readonly RegExp[]): Step[
 // microsoft/playwright#41513
 export default defineCase({
   title: 'a document without end is shown as far as it is there, and so is one whose picture does not end',
+  waits: true,
   opens: false,
   steps: at => [
     ...go(at, '', [/Build log/, /line 3/, /still loading/]),

@@ -16,6 +16,7 @@ const asks = (at: CaseAddress, button: string, dialog: RegExp): Step[] => [
 // microsoft/playwright#42032
 export default defineCase({
   title: 'a dialog in a window costs the page that opened it nothing: it is told with its tab, and answered from here',
+  waits: true,
   opens: false,
   steps: at => [
     ...asks(at, 'Terms', /"alert" dialog with message "Read the terms"/),

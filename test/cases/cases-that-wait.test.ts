@@ -1,0 +1,3 @@
+import { testCasesThatWait } from './test-cases.ts';
+
+await testCasesThatWait();
