@@ -15,6 +15,9 @@ export function judge(record: HistoryRecord): Violation[] {
 
 const NOBODY_KNOWS = { act: 'none', raced: false, about: {}, askedAt: 0, at: 0, serving: [] };
 
+/** The step of a moment that ended last: time passes beside one that waits for a lock, and the rows are those of its end. */
+const lastOf = (steps: readonly Step[]): Step => steps.reduce((last, step) => (step.at >= last.at ? step : last));
+
 class Court {
   readonly violations: Violation[] = [];
   readonly #ledger = new Ledger();
@@ -60,7 +63,7 @@ class Court {
         this.#step = step;
         this.#answer(step, before);
       }
-      this.#state(steps.at(-1) as Step);
+      this.#state(lastOf(steps));
     }
     applyUntil(null);
   }
