@@ -24,7 +24,7 @@ import { pendingUserActions } from './lease/pending-user-actions.ts';
 import { SharedWait } from './lease/shared-wait.ts';
 import { uploadSites } from './lease/upload-sites.ts';
 import { ChangedRunners } from './loops/changed-runners.ts';
-import { loopsOf, wakes } from './loops.ts';
+import { type Loops, loopsOf, wakes } from './loops.ts';
 import { prometheusMetrics } from './metrics.ts';
 import type { Database } from './ports/database.ts';
 import type { MakeProvider } from './ports/runners.ts';
@@ -100,7 +100,7 @@ export async function startController(parts: ControllerParts): Promise<Controlle
   const { fleet, maintenance, provider, wake, clock } = core;
   const webhooks = webhookParts(core);
   const loops = loopsOf({ ...core, ...webhooks });
-  const app = await serverOf({ ...core, ...webhooks });
+  const app = await serverOf({ ...core, ...webhooks, drains: loops.drains });
 
   await maintenance.setCapacity(settings.capacity);
   await core.eventStreams.resume();
@@ -259,7 +259,9 @@ async function coreOf(parts: ControllerParts, controllerUrl: Promise<string>) {
   };
 }
 
-async function serverOf(core: Core & ReturnType<typeof webhookParts>): Promise<FastifyInstance> {
+async function serverOf(
+  core: Core & ReturnType<typeof webhookParts> & Pick<Loops, 'drains'>,
+): Promise<FastifyInstance> {
   const { settings, provider, wake, changes } = core;
   /** A lease has ended here: its runner is drained, and who waits for its session looks. */
   const kickDrain = (sessionId?: string) => {

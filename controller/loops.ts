@@ -6,7 +6,7 @@ import { eraseUsers } from './lease/erase-user.ts';
 import type { SessionHibernation } from './lease/hibernation.ts';
 import { exportAudit } from './loops/audit-export.ts';
 import type { ChangedRunners } from './loops/changed-runners.ts';
-import { drainLoop } from './loops/drain.ts';
+import { type Drains, drainLoop } from './loops/drain.ts';
 import { launchLoop } from './loops/launch.ts';
 import { markLostRunners, removeOrphans } from './loops/liveness.ts';
 import { loop } from './loops/loop.ts';
@@ -101,6 +101,8 @@ export interface LoopParts {
 
 /** Everything that a controller does by itself. */
 export interface Loops {
+  /** For requests that end a lease. */
+  readonly drains: Drains;
   start(): void;
   /** No runner is created from here on; the other loops go on. */
   stopCreating(): Promise<void>;
@@ -110,8 +112,8 @@ export interface Loops {
 
 export function loopsOf(parts: LoopParts): Loops {
   const { settings, fleet, provider, changedRunners, wake, clock, log } = parts;
-  const every = (name: string, everyMs: number, runOnce: () => Promise<void>, woken?: Wake) =>
-    loop({ name, everyMs, runOnce, wake: woken ?? new Wake(), clock, log });
+  const every = (name: string, everyMs: number, runOnce: () => Promise<void>, wake = new Wake(), restMs = 0) =>
+    loop({ name, everyMs, restMs, runOnce, wake, clock, log });
 
   const reapMs = settings.reapSeconds * 1000;
   const retention = { videos: settings.artifactsRetentionDays, pages: settings.pagesRetentionDays };
@@ -156,10 +158,9 @@ export function loopsOf(parts: LoopParts): Loops {
     atOnce: settings.drainsMax,
     onRoom: wake.drain.kick,
     onUnserved: sessionId => parts.changes.kick(sessionId),
-    onGone(sessionId) {
+    onGone() {
       wake.pool.kick();
       wake.line.kick();
-      parts.changes.kick(sessionId);
     },
     clock,
     log,
@@ -168,7 +169,7 @@ export function loopsOf(parts: LoopParts): Loops {
   const days = { events: settings.eventsRetentionDays, sessions: settings.sessionsRetentionDays };
   const prune = pruneLoop({ pruning: parts.pruning, metrics: parts.metrics, days, clock, log });
   const creating = [
-    every('pool', poolMs(settings), pool.runOnce, wake.pool),
+    every('pool', poolMs(settings), pool.runOnce, wake.pool, POOL_REST_MS),
     every('launch', 1_000, launch.runOnce, wake.launch),
   ];
   const loops = [
@@ -194,6 +195,7 @@ export function loopsOf(parts: LoopParts): Loops {
     await launch.stop();
   };
   return {
+    drains: drain,
     start() {
       for (const each of loops) each.start();
     },
@@ -216,6 +218,9 @@ async function reapOnce(parts: LoopParts): Promise<void> {
   parts.metrics.reaped(await reap(parts));
   parts.wake.drain.kick();
 }
+
+/** Each runner that is gone wakes the pool: it looks no more often than this. */
+const POOL_REST_MS = 100;
 
 /** A pool that is sized by demand looks at it more often. */
 const poolMs = ({ poolIdle, poolIdleMax = poolIdle }: LoopSettings): number => (poolIdleMax > poolIdle ? 250 : 1_000);

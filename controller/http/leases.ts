@@ -16,6 +16,7 @@ import {
 import { type EndingParts, untilUnserved } from '../lease/ending.ts';
 import type { GetOrCreate } from '../lease/get-or-create.ts';
 import type { McpAccess } from '../lease/mcp-access.ts';
+import type { Drains } from '../loops/drain.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Renewed } from '../store/leases.ts';
 import type { SessionRow } from '../store/rows.ts';
@@ -29,6 +30,8 @@ export interface LeaseRoutes extends EndingParts {
   getOrCreate: GetOrCreate;
   mcpAccess: McpAccess;
   metrics: Metrics;
+  /** The drain of a runner whose lease was ended here. */
+  drains: Drains;
   /** Called when a lease ended: its runner is to be drained. */
   kickDrain: (sessionId?: string) => void;
 }
@@ -54,7 +57,7 @@ const endQuery = z.strictObject({
 
 /** O1, O2, O3: leases for the platform. */
 export const leaseRoutes: FastifyPluginAsyncZod<LeaseRoutes> = async (app, parts) => {
-  const { getOrCreate, leases, metrics, kickDrain, mcpAccess } = parts;
+  const { getOrCreate, leases, metrics, drains, kickDrain, mcpAccess } = parts;
   app.addHook('onRoute', describeRoutes('service', 'leases'));
   app.decorateRequest('userId', null);
   app.addHook('onRequest', serviceOnly(parts.serviceKey));
@@ -138,12 +141,18 @@ export const leaseRoutes: FastifyPluginAsyncZod<LeaseRoutes> = async (app, parts
     },
     async request => {
       const { epoch = null } = request.query;
-      const ended = await leases.end(request.params.session_id, request.userId, epoch, 'released');
+      const { session_id } = request.params;
+      const ended = await leases.end(session_id, request.userId, epoch, 'released', drains.seconds());
       if (ended.outcome === 'not_found') throw sessionNotFound();
       if (ended.outcome === 'superseded') throw leaseSuperseded(ended.session);
-      kickDrain(ended.session.id);
-      await untilUnserved(parts, ended.session.id, epoch ?? ended.session.epoch);
-      return sessionView(ended.session);
+      const { session, runner, served } = ended;
+      if (runner === null) kickDrain(session.id);
+      else {
+        drains.lead(runner);
+        parts.changes.kick(session.id);
+      }
+      await untilUnserved(parts, session.id, epoch ?? session.epoch, served);
+      return sessionView(session);
     },
   );
 };

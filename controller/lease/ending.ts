@@ -12,14 +12,20 @@ const ENDING_MS = 10_000;
 
 /**
  * Waits until no runner answers an agent of the ended epoch. Throws `predecessor_draining` when one still may: the lease
- * has ended, but that is not yet known to its runner.
+ * has ended, but that is not yet known to its runner. `served`: whether one may, as far as the caller knows already.
  */
-export async function untilUnserved({ leases, changes }: EndingParts, sessionId: string, epoch: number): Promise<void> {
+export async function untilUnserved(
+  { leases, changes }: EndingParts,
+  sessionId: string,
+  epoch: number,
+  served?: boolean,
+): Promise<void> {
   const mayAct = await changes.until(
     { sessionId, epoch },
     () => leases.mayAct(sessionId, epoch),
     may => !may,
     ENDING_MS,
+    served,
   );
   if (!mayAct) return;
   const detail =

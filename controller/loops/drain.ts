@@ -22,52 +22,72 @@ export interface DrainParts {
   atOnce: number;
   /** A drain has ended while others wait: rows may be taken. */
   onRoom: () => void;
-  /** A runner of this session serves no agent any more; one of none, without it. */
-  onUnserved: (sessionId: string | undefined) => void;
-  onGone: (sessionId: string | undefined) => void;
+  /** A runner of this session serves no agent any more. */
+  onUnserved: (sessionId: string) => void;
+  onGone: () => void;
   clock: Clock;
   log: Logger;
+}
+
+/** Drains that a request leads: it ended the lease, and need not wait for the loop to look. */
+export interface Drains {
+  /** For how long an end is to hold the row of its runner; null: the loop is to take it. */
+  seconds(): number | null;
+  /** Drains a runner whose row is held. */
+  lead(runner: RunnerRow): void;
 }
 
 /**
  * Leads draining runners to their end: orders them to stop serving (a successor waits for that), has them removed once
  * their recording is sent, gives their permit back.
  */
-export const drainLoop = (parts: DrainParts): RowWorker =>
-  rowWorker({
+export function drainLoop(parts: DrainParts): Pick<RowWorker<RunnerRow>, 'runOnce' | 'stop'> & Drains {
+  const { fleet, provider } = parts;
+  const worker = rowWorker<RunnerRow>({
     atOnce: parts.atOnce,
     onRoom: parts.onRoom,
     hold: null,
-    take: most => parts.fleet.take(parts.provider.name, 'draining', most, WORK_SECONDS),
+    take: most => fleet.take(provider.name, 'draining', most, WORK_SECONDS),
     work: (row, stopping) =>
       drain(parts, row, stopping).catch(err => {
         if (!stopping.aborted) parts.log.warn({ err, runner_id: row.id }, 'drain failed; retrying');
       }),
   });
+  return {
+    runOnce: worker.runOnce,
+    stop: worker.stop,
+    seconds: () => (worker.hasRoom() ? WORK_SECONDS : null),
+    lead: worker.begin,
+  };
+}
 
 async function drain(parts: DrainParts, row: RunnerRow, stopping: AbortSignal): Promise<void> {
-  const { fleet, provider, onGone, clock, log } = parts;
-  await acknowledge(parts, row);
+  const { fleet, provider, onUnserved, onGone, clock, log } = parts;
+  const isUnserved = await acknowledge(parts, row);
   const giveUpMs = clock.nowMs() + GIVE_UP_MS;
   while ((await provider.remove(row.id)) === 'deleting') {
     if (clock.nowMs() > giveUpMs) return; // taken again when the hold on the row has passed
     await clock.sleep(POLL_MS, stopping);
   }
   await fleet.markGone(row.id);
-  onGone(row.session_id ?? undefined);
+  if (!isUnserved && row.session_id !== null) onUnserved(row.session_id);
+  onGone();
   log.info({ runner_id: row.id, session_id: row.session_id, reason: row.reason }, 'runner gone');
 }
 
-/** Orders a runner to stop serving. One that does not answer is removed all the same. */
-async function acknowledge({ fleet, link, keys, onUnserved, log }: DrainParts, row: RunnerRow): Promise<void> {
-  if (!row.endpoint || !row.boot_id || row.acknowledged_at) return;
+/** Orders a runner to stop serving. One that does not answer is removed all the same. Whether it has acknowledged. */
+async function acknowledge({ fleet, link, keys, onUnserved, log }: DrainParts, row: RunnerRow): Promise<boolean> {
+  if (row.acknowledged_at) return true;
+  if (!row.endpoint || !row.boot_id) return false;
   try {
     const token = drainToken(keys, row.id, row.boot_id, row.reason ?? 'drained');
     await link.drain(row.endpoint, token, ACKNOWLEDGE_TIMEOUT_MS);
     await fleet.markAcknowledged(row.id);
-    onUnserved(row.session_id ?? undefined);
+    if (row.session_id !== null) onUnserved(row.session_id);
+    return true;
   } catch (err) {
     // until it is gone or past its deadline no successor starts
     log.warn({ err, runner_id: row.id }, 'runner did not acknowledge its drain');
+    return false;
   }
 }

@@ -29,7 +29,7 @@ export interface LaunchParts {
 }
 
 /** Turns intents into runners: creates what is missing, waits until it is warm, writes that to its row. */
-export const launchLoop = (parts: LaunchParts): RowWorker =>
+export const launchLoop = (parts: LaunchParts): RowWorker<TakenRow> =>
   rowWorker({
     atOnce: parts.atOnce,
     onRoom: parts.onRoom,

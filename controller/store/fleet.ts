@@ -36,8 +36,8 @@ export interface Fleet {
     reason: EndReason,
     error: string,
   ): Promise<'lost' | 'expired' | 'leaving' | 'nothing'>;
-  /** The runner said that it serves no agent any more. */
-  markAcknowledged(runnerId: string): Promise<void>;
+  /** The runner said that it serves no agent any more. True: no runner may act in its epoch, nor in an earlier one. */
+  markAcknowledged(runnerId: string): Promise<boolean>;
   /** Frees the permit; a recorded lease without a recording gets a recorded loss. */
   markGone(runnerId: string): Promise<void>;
   /** Rows that are not gone, of all runners or of these; read after the provider's list, or fresh runners look like orphans. */
@@ -81,9 +81,8 @@ export function sqlFleet(database: Database, { graceSeconds = 0 } = {}): Fleet {
         if (outcome !== null) return outcome;
       }
     },
-    async markAcknowledged(runnerId) {
-      await callFunction(database, 'drain_acknowledged', { p_runner: runnerId });
-    },
+    markAcknowledged: async runnerId =>
+      z.boolean().parse(await callFunction(database, 'drain_acknowledged', { p_runner: runnerId })),
     async markGone(runnerId) {
       await callFunction(database, 'runner_gone', { p_runner: runnerId });
     },

@@ -94,7 +94,9 @@ export type Renewed =
 export type Released = { outcome: 'released' | 'superseded' | 'ended'; session: SessionRow } | { outcome: 'not_found' };
 
 export type Ended =
-  | { outcome: 'ended' | 'already_ended' | 'superseded'; session: SessionRow }
+  /** `served`: a runner may still act in that epoch, or an earlier one. `runner`: the one that the caller is to drain; null: the drain loop does. */
+  | { outcome: 'ended' | 'already_ended'; session: SessionRow; served: boolean; runner: RunnerRow | null }
+  | { outcome: 'superseded'; session: SessionRow }
   | { outcome: 'not_found' };
 
 /** Facts about a lease that are known at its start. */
@@ -127,7 +129,14 @@ export interface Leases {
   fail(claim: Claim, reason: EndReason, error: string): Promise<boolean>;
   /** `userId`: sessions of others are not found. `epoch` null: the current one. */
   heartbeat(sessionId: string, userId: string | null, epoch: number | null): Promise<Renewed>;
-  end(sessionId: string, userId: string | null, epoch: number | null, reason: EndReason): Promise<Ended>;
+  /** With `drainSeconds` the caller drains the runner itself, and no drain loop takes it for as long. */
+  end(
+    sessionId: string,
+    userId: string | null,
+    epoch: number | null,
+    reason: EndReason,
+    drainSeconds?: number | null,
+  ): Promise<Ended>;
   /** The platform lets the lease go: it idles out, and gives way to another one meanwhile. */
   release(sessionId: string, userId: string | null, epoch: number | null): Promise<Released>;
   /** Chooses leases that give way to callers in the line, as many as lack a place, at most this many. None is chosen again within 30 s. */
@@ -200,7 +209,13 @@ const left = z
 const yieldingLease = z.object({ id: z.uuid(), hibernates: z.boolean() });
 
 const ended = z.discriminatedUnion('outcome', [
-  z.object({ outcome: z.enum(['ended', 'already_ended', 'superseded']), session: sessionRow }),
+  z.object({
+    outcome: z.enum(['ended', 'already_ended']),
+    session: sessionRow,
+    served: z.boolean(),
+    runner: runnerRow.nullish().transform(row => row ?? null),
+  }),
+  z.object({ outcome: z.literal('superseded'), session: sessionRow }),
   z.object({ outcome: z.literal('not_found') }),
 ]);
 
@@ -278,9 +293,10 @@ export function sqlLeases(database: Database, rules: LeaseRules, renewals = data
       renewed.parse(
         await callFunction(renewals, 'heartbeat', { p_session: sessionId, p_user: userId, p_epoch: epoch }),
       ),
-    async end(sessionId, userId, epoch, reason) {
+    async end(sessionId, userId, epoch, reason, drainSeconds = null) {
       const lease = { p_session: sessionId, p_user: userId, p_epoch: epoch };
-      return ended.parse(await callFunction(database, 'end_lease', { ...lease, p_reason: reason }));
+      const how = { p_reason: reason, p_work_seconds: drainSeconds };
+      return ended.parse(await callFunction(database, 'end_lease', { ...lease, ...how }));
     },
     release: async (sessionId, userId, epoch) =>
       released.parse(

@@ -46,7 +46,10 @@ export async function listSessions(database: Database, query: ListQuery): Promis
   if (rare)
     from = `(select * from omicron.browser_sessions where status = '${query.status}' order by created_at desc, id desc offset 0) live`;
   else if (query.status !== undefined) where(p => `status = ${p}`, query.status);
-  if (query.tag !== undefined) where(p => `tags @> ${p}::jsonb`, JSON.stringify(query.tag));
+  if (query.tag !== undefined) {
+    where(p => `tags @> ${p}::jsonb`, JSON.stringify(query.tag));
+    if (Object.keys(query.tag).length > 0) conditions.push(`tags <> '{}'`); // the index has no others
+  }
   if (!query.archived) conditions.push('archived_at is null');
   if (query.cursor !== undefined) {
     const [createdAt, id] = readCursor(query.cursor);

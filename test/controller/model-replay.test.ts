@@ -50,7 +50,7 @@ describe('walks through the model, done with the SQL functions', () => {
   // seeds of walks that soon come to where it shows
   test.each([
     ['may_act', 'deadline_at > clock_timestamp()', 'false', /must wait for its predecessor/, 13],
-    ['end_lease', "perform omicron.close_lease(s, 'ended', p_reason, null);", '', /status/, 1],
+    ['end_lease', "perform omicron.close_lease(s, 'ended', p_reason, null, v_until);", '', /status/, 1],
     [
       'report_activity',
       'deadline_at = greatest(deadline_at, s.expires_at)',

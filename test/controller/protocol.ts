@@ -166,7 +166,7 @@ export function protocol(database: Database, rules: Partial<LeaseRules> = {}) {
       );
       await database.query(
         `update omicron.runners set deadline_at = deadline_at - make_interval(secs => $2),
-           launched_at = launched_at - make_interval(secs => $2) where session_id = $1`,
+           launched_at = launched_at - make_interval(secs => $2), work_until = work_until - make_interval(secs => $2) where session_id = $1`,
         [sessionId, seconds],
       );
     },

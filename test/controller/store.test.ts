@@ -318,6 +318,49 @@ describe.each(Object.entries(stores))('the lease protocol on %s', (_name, open) 
     expect(ended).toHaveLength(1);
   });
 
+  it('gives the runner to the request that ends a lease and drains it, and to the loop once that is over', async () => {
+    const p = protocol(await open());
+    await p.warm(1);
+    const { session, runner } = await p.lease();
+    const drains = () => p.fleet.take('local', 'draining', 10, 0);
+    expect(await p.leases.end(session.id, null, 1, 'released', 5)).toMatchObject({
+      ...{ outcome: 'ended', served: true, runner: { id: runner.id, state: 'draining' } },
+    });
+    expect(await drains()).toEqual([]);
+    expect(await p.leases.end(session.id, null, 1, 'released', 5)).toMatchObject({
+      ...{ outcome: 'already_ended', served: true, runner: null },
+    });
+    expect(await p.fleet.markAcknowledged(runner.id)).toBe(true);
+    expect(await p.leases.end(session.id, null, 1, 'released', 5)).toMatchObject({ served: false, runner: null });
+    await p.age(session.id, 5);
+    expect(await drains()).toMatchObject([{ id: runner.id }]);
+  });
+
+  it('gives no runner that is still created to the request that ends its lease', async () => {
+    const p = protocol(await open());
+    await p.maintenance.setCapacity(1);
+    const { session, runner } = await p.claim();
+    await p.fleet.take('local', 'creating', 1, 60);
+    expect(await p.leases.end(session.id, null, 1, 'released', 5)).toMatchObject({ served: false, runner: null });
+    expect(await p.fleet.markUp(runner.id, randomUUID(), 'http://127.0.0.1:1')).toBeNull();
+    expect(await p.fleet.take('local', 'draining', 1, 0)).toMatchObject([{ id: runner.id }]);
+  });
+
+  it('does not say that a lease is unserved while the runner of an earlier epoch may act', async () => {
+    const p = protocol(await open());
+    await p.warm(2);
+    const first = await p.lease();
+    await p.leases.end(first.session.id, null, 1, 'released');
+    const second = await p.claim();
+    expect(await p.leases.end(second.session.id, null, 2, 'released')).toMatchObject({
+      outcome: 'ended',
+      served: true,
+    });
+    expect(await p.fleet.markAcknowledged(second.runner.id)).toBe(false);
+    expect(await p.fleet.markAcknowledged(first.runner.id)).toBe(true);
+    expect(await p.fleet.markAcknowledged(second.runner.id)).toBe(true);
+  });
+
   it('does not find a session under another user', async () => {
     const p = protocol(await open());
     await p.warm(1);

@@ -1,5 +1,6 @@
 /** Everything that can happen next in a history. A command names an act and two numbers that choose among what is there. */
 import { ask, beat, comeBack, forget, go, hangUp, look, newCaller, REPLICAS } from './callers.ts';
+import { SECONDS } from './record.ts';
 import { hibernate, lose, newProcess, run, save, steal } from './runners.ts';
 import { type Caller, type Context, PROVIDER, type Process, TEMPLATE, type World } from './world.ts';
 
@@ -66,11 +67,14 @@ async function removeRunner(world: World, context: Context, id: string): Promise
   world.drains = world.drains.filter(each => each.id !== id);
 }
 
-const deleteLease = onLease(async (world, context, { session, user }, named) => {
+const deleteLease = onLease(async (world, context, { session, user, epoch }, named) => {
+  const drainSeconds = epoch % 2 === 0 ? null : SECONDS.work;
   const ended = await world.send(context, 'delete', { session, epoch: named }, ({ leases }) =>
-    leases.end(session, user, named, 'released'),
+    leases.end(session, user, named, 'released', drainSeconds),
   );
-  if (context.raced || ended === undefined || ended.outcome === 'superseded' || ended.outcome === 'not_found') return;
+  if (ended === undefined || ended.outcome === 'superseded' || ended.outcome === 'not_found') return;
+  if (ended.runner !== null) world.drains.push({ id: ended.runner.id, replica: epoch % REPLICAS });
+  if (context.raced) return;
   const about = { session, epoch: named ?? ended.session.epoch };
   await world.call(context, 'mayAct', about, ({ leases }) => leases.mayAct(session, about.epoch));
 });

@@ -69,6 +69,13 @@ export const FAULTS: readonly Fault[] = [
     rules: ['endForReason'],
   },
   {
+    name: 'an end says that no runner serves its lease',
+    function: 'end_lease',
+    from: `'outcome', 'ended', 'session', to_jsonb(s), 'served', omicron.may_act(s.id, s.epoch)`,
+    to: `'outcome', 'ended', 'session', to_jsonb(s), 'served', false`,
+    rules: ['oneServes'],
+  },
+  {
     name: 'an end keeps the claim',
     function: 'close_lease',
     from: `claim_id = null, claim_until = null, starting_since = null, mcp_url = null`,

@@ -18,6 +18,15 @@ const NOBODY_KNOWS = { act: 'none', raced: false, about: {}, askedAt: 0, at: 0, 
 /** The step of a moment that ended last: time passes beside one that waits for a lock, and the rows are those of its end. */
 const lastOf = (steps: readonly Step[]): Step => steps.reduce((last, step) => (step.at >= last.at ? step : last));
 
+/** The epoch up to which, by this answer, no runner serves any more: a DELETE returns then. */
+function epochUnserved({ act, about, answer }: Step): number | null {
+  if (act === 'mayAct' && answer === false) return Number(about.epoch);
+  if (act === 'acknowledge' && answer === true) return Number(about.epoch);
+  const ended = answer as { served?: boolean; session?: { epoch: number } } | undefined;
+  if (act === 'delete' && ended?.served === false) return Number(about.epoch ?? ended.session?.epoch);
+  return null;
+}
+
 class Court {
   readonly violations: Violation[] = [];
   readonly #ledger = new Ledger();
@@ -253,10 +262,9 @@ class Court {
     const serving = Map.groupBy(step.serving, ({ session }) => session);
     for (const [session, each] of serving)
       this.#require('oneServes', each.length === 1, () => `session ${session}: ${each.map(({ runner }) => runner)}`);
-    if (act === 'mayAct' && step.answer === false && !raced) {
-      const acts = step.serving.find(each => each.session === about.session && each.epoch <= Number(about.epoch));
-      this.#require('oneServes', acts === undefined, () => `runner ${acts?.runner} serves after DELETE`);
-    }
+    const unserved = raced ? null : epochUnserved(step);
+    const acts = step.serving.find(each => each.session === about.session && each.epoch <= (unserved ?? 0));
+    this.#require('oneServes', acts === undefined, () => `runner ${acts?.runner} serves after DELETE`);
   }
 
   /** Rules of the rows between two moments. */

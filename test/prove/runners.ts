@@ -101,7 +101,7 @@ async function report(world: World, context: Context, process: Process, calls: n
 
 /** It has closed: says that it saves no more, and that it serves no agent. */
 async function acknowledge(world: World, context: Context, process: Process): Promise<void> {
-  const about = { runner: process.id };
+  const about = { runner: process.id, session: process.job?.session, epoch: process.job?.epoch };
   if (process.job?.profile === true && !context.raced)
     await world.send(context, 'done', about, ({ profiles }) => profiles.release(leaseOf(process)));
   await world.send(context, 'acknowledge', about, ({ fleet }) => fleet.markAcknowledged(process.id));

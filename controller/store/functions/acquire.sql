@@ -154,12 +154,14 @@ begin
   end if;
 
   -- Nothing is written yet: the caller hibernates those of the leases to evict that ask for it, and then asks again.
-  v_hibernated := array(
-    select id from omicron.browser_sessions
-     where id = any (v_victims) and status = 'ready' and provider = p_provider and options ->> 'hibernate' = 'expiry'
-       and id <> all (p_unhibernated));
-  if v_hibernated <> '{}' then
-    return jsonb_build_object('outcome', 'evicts', 'sessions', to_jsonb(v_hibernated));
+  if v_victims <> '{}' then
+    v_hibernated := array(
+      select id from omicron.browser_sessions
+       where id = any (v_victims) and status = 'ready' and provider = p_provider and options ->> 'hibernate' = 'expiry'
+         and id <> all (p_unhibernated));
+    if v_hibernated <> '{}' then
+      return jsonb_build_object('outcome', 'evicts', 'sessions', to_jsonb(v_hibernated));
+    end if;
   end if;
   foreach v_victim in array v_victims loop
     perform omicron.end_lease(v_victim, null, null, 'evicted');

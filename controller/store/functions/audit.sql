@@ -14,6 +14,9 @@ $$;
 create or replace function omicron.audit_event() returns trigger
 language plpgsql as $$
 begin
+  if not exists (select from omicron.audit_chain where active) then
+    return null;
+  end if;
   perform omicron.write_audit(jsonb_build_object(
     'source', 'session', 'action', new.kind,
     'actor', jsonb_strip_nulls(jsonb_build_object('id', new.data -> 'identity', 'name', new.data -> 'viewer')),

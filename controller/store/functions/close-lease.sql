@@ -1,16 +1,18 @@
 -- Makes a runner `draining`; changes nothing when it is already draining or gone. A launch under way keeps its
--- `work_until`: a runner must not be removed while the call that creates it may still take effect.
-create or replace function omicron.drain_runner(p_runner uuid, p_reason text) returns void
+-- `work_until`: a runner must not be removed while the call that creates it may still take effect. `p_work_until`: the caller leads
+-- the drain itself, as one that took the row (take_work).
+create or replace function omicron.drain_runner(p_runner uuid, p_reason text, p_work_until timestamptz default '-infinity') returns void
 language sql as $$
   update omicron.runners
      set state = 'draining', draining_at = clock_timestamp(), reason = p_reason,
-         work_until = case when state = 'creating' then work_until else '-infinity' end
+         work_until = case when state = 'creating' then work_until else p_work_until end
    where id = p_runner and state not in ('draining', 'gone')
 $$;
 
 -- Ends the lease whose session the caller has locked. `p_status`: ended or error. A start that fails to restore a hibernated session
 -- leaves it hibernated, unless its user ends it.
-create or replace function omicron.close_lease(s omicron.browser_sessions, p_status text, p_reason text, p_error text) returns void
+create or replace function omicron.close_lease(s omicron.browser_sessions, p_status text, p_reason text, p_error text,
+  p_work_until timestamptz default '-infinity') returns void
 language plpgsql as $$
 begin
   if s.status = 'starting' and s.hibernated_until > clock_timestamp() and p_reason not in ('released', 'archived') then
@@ -30,7 +32,7 @@ begin
   update omicron.artifacts set due_at = omicron.file_due_at(s.options, name)
    where session_id = s.id and kind = 'file' and state = 'stored' and due_at is null;
   perform omicron.drop_snapshot(s.id);
-  perform omicron.drain_runner(s.runner_id, p_reason);
+  perform omicron.drain_runner(s.runner_id, p_reason, p_work_until);
   perform omicron.write_event(s.id, s.epoch, 'session.' || p_status,
     jsonb_strip_nulls(jsonb_build_object('reason', p_reason, 'error', p_error)));
 end $$;

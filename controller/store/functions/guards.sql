@@ -39,5 +39,7 @@ begin
   return new;
 end $$;
 
-create or replace trigger guard_runner before update on omicron.runners
-  for each row execute function omicron.guard_runner();
+-- After the update: before it, a trigger locks each row, and the lock is written to the WAL.
+create or replace trigger guard_runner after update on omicron.runners
+  for each row when (new.state <> old.state or (new.session_id, new.epoch) is distinct from (old.session_id, old.epoch))
+  execute function omicron.guard_runner();

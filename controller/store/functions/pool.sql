@@ -66,16 +66,15 @@ declare
   v_created integer := 0;
 begin
   perform pg_advisory_xact_lock(hashtextextended('omicron.pool:' || p_provider, 0));
-  select count(*) - greatest(p_idle, count(*) filter (where template = p_template)) into v_stale
-    from omicron.runners where state = 'warm' and provider = p_provider;
+  select count(*) filter (where state = 'warm') - greatest(p_idle, count(*) filter (where state = 'warm' and template = p_template)),
+         p_idle - count(*) filter (where template = p_template) into v_stale, v_missing
+    from omicron.runners where state in ('creating', 'warm') and session_id is null and provider = p_provider;
   perform omicron.drain_runner(id, 'template changed') from (select id from omicron.runners
                  where state = 'creating' and session_id is null and provider = p_provider and template <> p_template
                  for update skip locked) stale;
   perform omicron.drain_runner(id, 'template changed') from (select id from omicron.runners
                  where state = 'warm' and provider = p_provider and template <> p_template
                  order by warm_at limit greatest(0, v_stale) for update skip locked) stale;
-  select p_idle - count(*) into v_missing from omicron.runners
-   where state in ('creating', 'warm') and session_id is null and provider = p_provider and template = p_template;
   if v_missing < 0 then
     perform omicron.drain_runner(id, 'pool is full') from (select id from omicron.runners
                    where state in ('creating', 'warm') and session_id is null and provider = p_provider and template = p_template

@@ -1,8 +1,14 @@
--- The runner acknowledged its drain: it serves no agent any more.
-create or replace function omicron.drain_acknowledged(p_runner uuid) returns void
-language sql as $$
-  update omicron.runners set acknowledged_at = coalesce(acknowledged_at, clock_timestamp()) where id = p_runner and state = 'draining'
-$$;
+-- The runner acknowledged its drain: it serves no agent any more. Whether that ends the wait of those who ended its epoch: no runner of an
+-- earlier one may act either.
+create or replace function omicron.drain_acknowledged(p_runner uuid) returns boolean
+language plpgsql as $$
+declare
+  r omicron.runners;
+begin
+  update omicron.runners set acknowledged_at = coalesce(acknowledged_at, clock_timestamp())
+   where id = p_runner and state = 'draining' returning * into r;
+  return r.session_id is not null and not omicron.may_act(r.session_id, r.epoch);
+end $$;
 
 -- Its process and its files are removed: the permit is free. A recorded lease that left no video gets a recorded
 -- loss.

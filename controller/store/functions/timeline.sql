@@ -1,9 +1,10 @@
 -- A session's append-only timeline.
 
 create or replace function omicron.write_event(p_session uuid, p_epoch integer, p_kind text, p_data jsonb default '{}') returns void
-language sql as $$
-  insert into omicron.session_events (session_id, epoch, kind, data, tx) values (p_session, p_epoch, p_kind, p_data, omicron.event_tx())
-$$;
+language plpgsql as $$
+begin
+  insert into omicron.session_events (session_id, epoch, kind, data, tx) values (p_session, p_epoch, p_kind, p_data, omicron.event_tx());
+end $$;
 
 -- Whether this runner ever held the lease of this epoch, live or over: whose timeline its reports may write.
 create or replace function omicron.held_lease(p_session uuid, p_epoch integer, p_runner uuid) returns boolean

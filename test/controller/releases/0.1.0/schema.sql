@@ -492,6 +492,18 @@ create index artifacts_stored_pages on omicron.artifacts ((created_at at time zo
 drop index omicron.artifacts_due;
 create index artifacts_due on omicron.artifacts ((due_at at time zone 'UTC'), id) where state = 'stored' and due_at is not null;
 
+-- 0038_fewer_reads.sql
+-- Each change of a session's status writes to the indexes of the table: to that of the tags only where a session has some.
+drop index omicron.browser_sessions_tags;
+create index browser_sessions_tags on omicron.browser_sessions using gin (tags jsonb_path_ops) where tags <> '{}';
+
+-- The next warm runner is the first of its template in the index, however many are warm.
+drop index omicron.runners_warm;
+create index runners_warm on omicron.runners (provider, template, warm_at) where state = 'warm';
+
+-- `browser_sessions_by_profile` begins with the user, of the same sessions.
+drop index omicron.browser_sessions_live_by_user;
+
 -- event-stream.sql
 -- Events of all sessions in one order, the same on each replica. https://www.postgresql.org/docs/current/functions-info.html#FUNCTIONS-PG-SNAPSHOT
 
@@ -546,9 +558,10 @@ $$;
 -- A session's append-only timeline.
 
 create or replace function omicron.write_event(p_session uuid, p_epoch integer, p_kind text, p_data jsonb default '{}') returns void
-language sql as $$
-  insert into omicron.session_events (session_id, epoch, kind, data, tx) values (p_session, p_epoch, p_kind, p_data, omicron.event_tx())
-$$;
+language plpgsql as $$
+begin
+  insert into omicron.session_events (session_id, epoch, kind, data, tx) values (p_session, p_epoch, p_kind, p_data, omicron.event_tx());
+end $$;
 
 -- Whether this runner ever held the lease of this epoch, live or over: whose timeline its reports may write.
 create or replace function omicron.held_lease(p_session uuid, p_epoch integer, p_runner uuid) returns boolean
@@ -961,18 +974,20 @@ $$;
 
 -- close-lease.sql
 -- Makes a runner `draining`; changes nothing when it is already draining or gone. A launch under way keeps its
--- `work_until`: a runner must not be removed while the call that creates it may still take effect.
-create or replace function omicron.drain_runner(p_runner uuid, p_reason text) returns void
+-- `work_until`: a runner must not be removed while the call that creates it may still take effect. `p_work_until`: the caller leads
+-- the drain itself, as one that took the row (take_work).
+create or replace function omicron.drain_runner(p_runner uuid, p_reason text, p_work_until timestamptz default '-infinity') returns void
 language sql as $$
   update omicron.runners
      set state = 'draining', draining_at = clock_timestamp(), reason = p_reason,
-         work_until = case when state = 'creating' then work_until else '-infinity' end
+         work_until = case when state = 'creating' then work_until else p_work_until end
    where id = p_runner and state not in ('draining', 'gone')
 $$;
 
 -- Ends the lease whose session the caller has locked. `p_status`: ended or error. A start that fails to restore a hibernated session
 -- leaves it hibernated, unless its user ends it.
-create or replace function omicron.close_lease(s omicron.browser_sessions, p_status text, p_reason text, p_error text) returns void
+create or replace function omicron.close_lease(s omicron.browser_sessions, p_status text, p_reason text, p_error text,
+  p_work_until timestamptz default '-infinity') returns void
 language plpgsql as $$
 begin
   if s.status = 'starting' and s.hibernated_until > clock_timestamp() and p_reason not in ('released', 'archived') then
@@ -992,7 +1007,7 @@ begin
   update omicron.artifacts set due_at = omicron.file_due_at(s.options, name)
    where session_id = s.id and kind = 'file' and state = 'stored' and due_at is null;
   perform omicron.drop_snapshot(s.id);
-  perform omicron.drain_runner(s.runner_id, p_reason);
+  perform omicron.drain_runner(s.runner_id, p_reason, p_work_until);
   perform omicron.write_event(s.id, s.epoch, 'session.' || p_status,
     jsonb_strip_nulls(jsonb_build_object('reason', p_reason, 'error', p_error)));
 end $$;
@@ -1228,13 +1243,27 @@ begin
   return jsonb_build_object('turn', v_turn, 'retry_after_ms', v_retry_ms, 'wait_ms', v_wait_ms);
 end $$;
 
+-- may-act.sql
+-- Whether a runner of one of the session's epochs up to this one may still act: until it is gone, has acknowledged its
+-- drain, or has passed its deadline.
+create or replace function omicron.may_act(p_session uuid, p_epoch integer) returns boolean
+language sql as $$
+  select exists (select from omicron.runners
+                  where session_id = p_session and epoch <= p_epoch and redeemed_at is not null and state <> 'gone'
+                    and acknowledged_at is null and deadline_at > clock_timestamp())
+$$;
+
 -- end-lease.sql
 -- Ends a lease (O3); idempotent. Null epoch: the current one. An older epoch has ended already: nothing changes.
--- {outcome: ended | already_ended | superseded | not_found, session}
-create or replace function omicron.end_lease(p_session uuid, p_user text, p_epoch integer, p_reason text) returns jsonb
+-- {outcome: ended | already_ended | superseded | not_found, session, served, runner}. `served`: a runner may still act in that epoch or an
+-- earlier one. `p_work_seconds`: the caller drains the runner itself, and holds its row for as long (take_work); null: the drain loop does.
+-- `runner`: the row, where the caller holds it.
+create or replace function omicron.end_lease(p_session uuid, p_user text, p_epoch integer, p_reason text,
+  p_work_seconds double precision default null) returns jsonb
 language plpgsql as $$
 declare
   s omicron.browser_sessions;
+  v_until timestamptz := '-infinity';
 begin
   select * into s from omicron.browser_sessions where id = p_session and user_id = coalesce(p_user, user_id) for update;
   if s.id is null then
@@ -1242,14 +1271,19 @@ begin
   end if;
   if p_epoch is not null and p_epoch <> s.epoch then
     return jsonb_build_object('outcome', case when p_epoch < s.epoch then 'already_ended' else 'superseded' end,
-      'session', to_jsonb(s));
+      'session', to_jsonb(s), 'served', omicron.may_act(s.id, p_epoch));
   end if;
   if s.status not in ('starting', 'ready', 'hibernated') then
-    return jsonb_build_object('outcome', 'already_ended', 'session', to_jsonb(s));
+    return jsonb_build_object('outcome', 'already_ended', 'session', to_jsonb(s), 'served', omicron.may_act(s.id, s.epoch));
   end if;
-  perform omicron.close_lease(s, 'ended', p_reason, null);
+  if p_work_seconds is not null then
+    v_until := clock_timestamp() + make_interval(secs => p_work_seconds);
+  end if;
+  perform omicron.close_lease(s, 'ended', p_reason, null, v_until);
   select * into s from omicron.browser_sessions where id = p_session;
-  return jsonb_build_object('outcome', 'ended', 'session', to_jsonb(s));
+  return jsonb_build_object('outcome', 'ended', 'session', to_jsonb(s), 'served', omicron.may_act(s.id, s.epoch),
+    'runner', (select to_jsonb(r) from omicron.runners r
+                where r.id = s.runner_id and r.state = 'draining' and r.work_until = v_until and p_work_seconds is not null));
 end $$;
 
 -- Ends the live lease, if any, and takes the session off the list (S1). Null: there is no such session.
@@ -1566,12 +1600,14 @@ begin
   end if;
 
   -- Nothing is written yet: the caller hibernates those of the leases to evict that ask for it, and then asks again.
-  v_hibernated := array(
-    select id from omicron.browser_sessions
-     where id = any (v_victims) and status = 'ready' and provider = p_provider and options ->> 'hibernate' = 'expiry'
-       and id <> all (p_unhibernated));
-  if v_hibernated <> '{}' then
-    return jsonb_build_object('outcome', 'evicts', 'sessions', to_jsonb(v_hibernated));
+  if v_victims <> '{}' then
+    v_hibernated := array(
+      select id from omicron.browser_sessions
+       where id = any (v_victims) and status = 'ready' and provider = p_provider and options ->> 'hibernate' = 'expiry'
+         and id <> all (p_unhibernated));
+    if v_hibernated <> '{}' then
+      return jsonb_build_object('outcome', 'evicts', 'sessions', to_jsonb(v_hibernated));
+    end if;
   end if;
   foreach v_victim in array v_victims loop
     perform omicron.end_lease(v_victim, null, null, 'evicted');
@@ -1637,6 +1673,9 @@ $$;
 create or replace function omicron.audit_event() returns trigger
 language plpgsql as $$
 begin
+  if not exists (select from omicron.audit_chain where active) then
+    return null;
+  end if;
   perform omicron.write_audit(jsonb_build_object(
     'source', 'session', 'action', new.kind,
     'actor', jsonb_strip_nulls(jsonb_build_object('id', new.data -> 'identity', 'name', new.data -> 'viewer')),
@@ -1950,8 +1989,10 @@ begin
   return new;
 end $$;
 
-create or replace trigger guard_runner before update on omicron.runners
-  for each row execute function omicron.guard_runner();
+-- After the update: before it, a trigger locks each row, and the lock is written to the WAL.
+create or replace trigger guard_runner after update on omicron.runners
+  for each row when (new.state <> old.state or (new.session_id, new.epoch) is distinct from (old.session_id, old.epoch))
+  execute function omicron.guard_runner();
 
 -- hibernate.sql
 -- Hibernation: the runner of a lease brings what its browser holds, a snapshot, and is given back; the session stays. The snapshot
@@ -2091,16 +2132,6 @@ begin
   return to_jsonb(s);
 end $$;
 
--- may-act.sql
--- Whether a runner of one of the session's epochs up to this one may still act: until it is gone, has acknowledged its
--- drain, or has passed its deadline.
-create or replace function omicron.may_act(p_session uuid, p_epoch integer) returns boolean
-language sql as $$
-  select exists (select from omicron.runners
-                  where session_id = p_session and epoch <= p_epoch and redeemed_at is not null and state <> 'gone'
-                    and acknowledged_at is null and deadline_at > clock_timestamp())
-$$;
-
 -- pool.sql
 -- Makes the number of permits the cap. Permits above it that are held are deleted once they are free.
 create or replace function omicron.set_capacity(p_most integer) returns void
@@ -2170,16 +2201,15 @@ declare
   v_created integer := 0;
 begin
   perform pg_advisory_xact_lock(hashtextextended('omicron.pool:' || p_provider, 0));
-  select count(*) - greatest(p_idle, count(*) filter (where template = p_template)) into v_stale
-    from omicron.runners where state = 'warm' and provider = p_provider;
+  select count(*) filter (where state = 'warm') - greatest(p_idle, count(*) filter (where state = 'warm' and template = p_template)),
+         p_idle - count(*) filter (where template = p_template) into v_stale, v_missing
+    from omicron.runners where state in ('creating', 'warm') and session_id is null and provider = p_provider;
   perform omicron.drain_runner(id, 'template changed') from (select id from omicron.runners
                  where state = 'creating' and session_id is null and provider = p_provider and template <> p_template
                  for update skip locked) stale;
   perform omicron.drain_runner(id, 'template changed') from (select id from omicron.runners
                  where state = 'warm' and provider = p_provider and template <> p_template
                  order by warm_at limit greatest(0, v_stale) for update skip locked) stale;
-  select p_idle - count(*) into v_missing from omicron.runners
-   where state in ('creating', 'warm') and session_id is null and provider = p_provider and template = p_template;
   if v_missing < 0 then
     perform omicron.drain_runner(id, 'pool is full') from (select id from omicron.runners
                    where state in ('creating', 'warm') and session_id is null and provider = p_provider and template = p_template
@@ -2391,11 +2421,17 @@ language sql as $$
 $$;
 
 -- runner-gone.sql
--- The runner acknowledged its drain: it serves no agent any more.
-create or replace function omicron.drain_acknowledged(p_runner uuid) returns void
-language sql as $$
-  update omicron.runners set acknowledged_at = coalesce(acknowledged_at, clock_timestamp()) where id = p_runner and state = 'draining'
-$$;
+-- The runner acknowledged its drain: it serves no agent any more. Whether that ends the wait of those who ended its epoch: no runner of an
+-- earlier one may act either.
+create or replace function omicron.drain_acknowledged(p_runner uuid) returns boolean
+language plpgsql as $$
+declare
+  r omicron.runners;
+begin
+  update omicron.runners set acknowledged_at = coalesce(acknowledged_at, clock_timestamp())
+   where id = p_runner and state = 'draining' returning * into r;
+  return r.session_id is not null and not omicron.may_act(r.session_id, r.epoch);
+end $$;
 
 -- Its process and its files are removed: the permit is free. A recorded lease that left no video gets a recorded
 -- loss.
@@ -2966,33 +3002,34 @@ insert into omicron.migrations (name, digest, declares) values ('0034_webhooks.s
 insert into omicron.migrations (name, digest, declares) values ('0035_audit.sql', '819a4b0848fc5c35b78c79ef0ef0a194def6589aca1ae488152c09a617578a9c', NULL);
 insert into omicron.migrations (name, digest, declares) values ('0036_tally_shards.sql', '4ffdc3967bd0645e655d7969ce0acdbf08354f6b85d84dfe428a4168cfd6b1d8', NULL);
 insert into omicron.migrations (name, digest, declares) values ('0037_due_artifacts.sql', 'd6e265be7dce32d0ebc7f387c09fe4c56e4120ce1a62083075d885f136fc645a', NULL);
-insert into omicron.migrations (name, digest, declares) values ('functions/acquire.sql', 'a4f175ffc14c235db67b0de8377abed79689101a8699f1a7bddc71e8b1b34fae', '{"omicron.acquire(text, text, uuid, uuid, integer, integer, jsonb, jsonb, text, text, text, integer, text, integer, integer, boolean, uuid[], boolean)"}');
+insert into omicron.migrations (name, digest, declares) values ('0038_fewer_reads.sql', 'a10e8b2b4336e75792adf6e6e5791d2836c9b91a25c8b96c61ad7ca76959e0e5', NULL);
+insert into omicron.migrations (name, digest, declares) values ('functions/acquire.sql', '9b92060d26a7653ac428e32e54647da1d6390ce83f82059460aaed4ee2fbf2ba', '{"omicron.acquire(text, text, uuid, uuid, integer, integer, jsonb, jsonb, text, text, text, integer, text, integer, integer, boolean, uuid[], boolean)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/artifacts.sql', 'bb40038132f511d3ed62f85e7b2141f767677d93dd10032f8e2d5d92216b6687', '{"omicron.file_due_at(jsonb, text)","omicron.write_artifact(uuid, integer, uuid, text, text, text, bigint, text)"}');
-insert into omicron.migrations (name, digest, declares) values ('functions/audit.sql', 'eb02b9355109a029914593855a9b6925a740efb576d9260288544d79c3b77474', '{omicron.set_audit(boolean),omicron.write_audit(jsonb),omicron.audit_event(),"omicron.audit_take(text, double precision, integer, double precision)",omicron.audit_written(bigint)}');
+insert into omicron.migrations (name, digest, declares) values ('functions/audit.sql', 'fda2ea4523ed93ae4b213cb138e42899e4eae5aabf20f49f2d3810daefe3b1da', '{omicron.set_audit(boolean),omicron.write_audit(jsonb),omicron.audit_event(),"omicron.audit_take(text, double precision, integer, double precision)",omicron.audit_written(bigint)}');
 insert into omicron.migrations (name, digest, declares) values ('functions/claim.sql', '68970c946873fd8634e5c52d880977e736d7ddd43f954449d1211732b989a972', '{"omicron.may_start(omicron.browser_sessions, integer)","omicron.beat_claim(uuid, integer, uuid, integer, integer)","omicron.beat_claims(uuid[], integer[], uuid[], integer, integer)","omicron.begin_assignment(uuid, integer, uuid)","omicron.fail_claim(uuid, integer, uuid, text, text)"}');
-insert into omicron.migrations (name, digest, declares) values ('functions/close-lease.sql', 'e7335ebf38affd08475d2ce5e8606c69e9141c1d33fa312524845daa35c010cd', '{"omicron.drain_runner(uuid, text)","omicron.close_lease(omicron.browser_sessions, text, text, text)",omicron.expire_lease(omicron.browser_sessions)}');
+insert into omicron.migrations (name, digest, declares) values ('functions/close-lease.sql', 'df7f54360d2cb92a1c042270b756e3e489e366c24d54d085c7c9bea2041a2cb2', '{"omicron.drain_runner(uuid, text, timestamp with time zone)","omicron.close_lease(omicron.browser_sessions, text, text, text, timestamp with time zone)",omicron.expire_lease(omicron.browser_sessions)}');
 insert into omicron.migrations (name, digest, declares) values ('functions/egress-leases.sql', 'c8b1bd4e9063326410c551384d5c478edaa68371a985443c4cf29e5c61db321a', '{omicron.live_leases(uuid[]),omicron.awaited_uploads(uuid[]),omicron.held_leases()}');
-insert into omicron.migrations (name, digest, declares) values ('functions/end-lease.sql', '1f614ad0f1b1ca5c7cb9cdf12e58e70c02e2e277220540cbad90f6209a05e2e2', '{"omicron.end_lease(uuid, text, integer, text)","omicron.archive(uuid, text)",omicron.end_all(text)}');
+insert into omicron.migrations (name, digest, declares) values ('functions/end-lease.sql', '6e0ab23278ee105c75bd0db7dcc34ede425605c76dfb5f020d7d1526a1af9a57', '{"omicron.end_lease(uuid, text, integer, text, double precision)","omicron.archive(uuid, text)",omicron.end_all(text)}');
 insert into omicron.migrations (name, digest, declares) values ('functions/erase-user.sql', 'cdce99d095255236230bf91eec07985e552d9c7f6acf5aa5767ee59b267f6d2a', '{omicron.begin_erasure(text),"omicron.finish_erasure(text, text)","omicron.count_erased(text, jsonb)","omicron.erase_rows(text, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/event-stream.sql', '9bdf3570bdf40a06e89176dfd55acba65b203888505ecbfff7fb2d62f25e4559', '{omicron.event_tx(),omicron.event_horizon(),omicron.resume_event_clock(),"omicron.events_after(bigint, bigint, text, uuid, text[], integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/expire.sql', 'af1015304dc8c5d7a01b9df4215eb3543cdb02a3e8407a7b458296a124fab88e', '{omicron.expire_leases(integer),"omicron.fail_stuck_starts(integer, integer)"}');
-insert into omicron.migrations (name, digest, declares) values ('functions/guards.sql', '27a83a76f33f9b344e9d76f32a7bb9cf94482675ad58870b03af67ba292cc900', '{omicron.guard_session(),omicron.guard_runner()}');
+insert into omicron.migrations (name, digest, declares) values ('functions/guards.sql', '13c08d025d3e06ad1ada28b9ce457028adee42cec2a1b7ea007da23e66d1636a', '{omicron.guard_session(),omicron.guard_runner()}');
 insert into omicron.migrations (name, digest, declares) values ('functions/hibernate.sql', '03f44e7b19ec9241b5c5a7f48326ddd3075f8c3345db1f39d923ff93cd4b0726', '{omicron.expires_soon(omicron.browser_sessions),"omicron.expiring_leases(text, integer)","omicron.hibernation_refusal(omicron.browser_sessions, omicron.runners, integer, integer)","omicron.begin_hibernation(uuid, integer, uuid, integer)","omicron.hibernate(uuid, integer, uuid, integer, integer, text, uuid, integer, text, text, bigint, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/line.sql', '9d510fbdf93bca5e7e978da071af8c00268718f727cdccd41e7163a7606bf5ed', '{"omicron.free_places(text, text, bigint)",omicron.line_wait_ms(bigint),omicron.line_retry_ms(integer),"omicron.join_line(text, text, text, text, boolean, integer, boolean)","omicron.line_turns(text, text, bigint[])","omicron.leave_line(bigint, boolean)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/make-ready.sql', 'dd7712930c9495290b1d71744686b5e00dff0f232f93d63e55bed4903858ad92', '{"omicron.make_ready(uuid, integer, uuid, text, text, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/may-act.sql', '75430f3169d777629d4d5a3927bfc95a218366849c10029bf7336e89cb49fb76', '{"omicron.may_act(uuid, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/policies.sql', '303c7197b48996266831c3e99c2f5ad24a300e42cec23fd0525590c6508c5e47', '{"omicron.put_policy(text, text, jsonb)","omicron.policy_version(bigint, bigint, bigint, boolean)","omicron.policy_of(uuid, text)"}');
-insert into omicron.migrations (name, digest, declares) values ('functions/pool.sql', '85b304c9f2a2c812e7ddaccf0b51c162c499f024506eefaa95add702c5e5b13c', '{omicron.set_capacity(integer),"omicron.give_way(text, text)",omicron.pool_demand(text),"omicron.plan_pool(text, text, integer, integer)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/pool.sql', 'd1c39801ac5b6088a2f1da4146441b72bfef737ba144c4f502793a3b49e83504', '{omicron.set_capacity(integer),"omicron.give_way(text, text)",omicron.pool_demand(text),"omicron.plan_pool(text, text, integer, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/profiles.sql', '3b7ab7806ef7a014810aabaacb1b8cbe6f25412816dae3e47d4e7385fe5f86e7', '{"omicron.profile_holder(text, text, uuid)",omicron.profile_in_use(omicron.browser_sessions),"omicron.has_other_profile(omicron.browser_sessions, jsonb)","omicron.make_profile(text, text)","omicron.claim_profile(text, uuid, jsonb)",omicron.profile_closing(omicron.profiles),"omicron.open_profile(omicron.browser_sessions, uuid)","omicron.profile_content(omicron.profiles, integer)","omicron.lease_profile(uuid, integer, uuid)","omicron.written_profile(uuid, integer, uuid)","omicron.begin_objects(uuid, integer, uuid, text[], bigint[], bigint)","omicron.save_refusal(uuid, integer, uuid)","omicron.commit_save(uuid, integer, uuid, text, text, text, bigint, text[], jsonb, integer)","omicron.drop_versions(uuid, integer)","omicron.lease_chunks(uuid, integer, uuid, text[])","omicron.release_profile(uuid, integer, uuid)",omicron.drop_unused_key(text),"omicron.delete_profile(text, text)","omicron.loose_objects(integer, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/prune.sql', '790bc3b806931aa4d2a8b5961bfe9744ca6b8fb5cc4a0db9adb0ee792ef53030', '{omicron.may_prune(),"omicron.floor_place(text, text)","omicron.first_epoch(text, text)","omicron.prune_events(integer, bigint, integer)",omicron.prune_artifacts(uuid[]),"omicron.prune_sessions(integer, jsonb, integer)","omicron.prune_runners(integer, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/redeem.sql', '20581a4c5125a42bc187e162dca213b478a67e946d13d06c9ea52b38e0e81bf7', '{"omicron.redeem(uuid, integer, uuid, uuid, uuid, timestamp with time zone, uuid)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/release.sql', '79d6d16456115bf01f8def351c96f992eb54862461cb10596a423715686cbfa3', '{"omicron.release_lease(uuid, text, integer)","omicron.yield_leases(text, text, integer)","omicron.released_leases(text, integer)",omicron.end_released(uuid)}');
 insert into omicron.migrations (name, digest, declares) values ('functions/renew.sql', '21b1547a929da93afb62e40d498e36286acfe43db9b1b6acc8d0b22d08312a57', '{"omicron.heartbeat(uuid, text, integer)","omicron.report_activity(uuid, integer, uuid, integer)",omicron.held_ms(omicron.browser_sessions)}');
-insert into omicron.migrations (name, digest, declares) values ('functions/runner-gone.sql', '3e0fd4ae71e3d9ba0ae662f8fecc69e2a16d269719a789aec2d1e971ee4272d5', '{omicron.drain_acknowledged(uuid),omicron.runner_gone(uuid)}');
+insert into omicron.migrations (name, digest, declares) values ('functions/runner-gone.sql', '2992281f259407db73bbac847f591fa6c977d8e9e9ac9b405300cc0723a50559', '{omicron.drain_acknowledged(uuid),omicron.runner_gone(uuid)}');
 insert into omicron.migrations (name, digest, declares) values ('functions/runner-lost.sql', 'e9767c1d058024d3d6aec86ce2a26f43d4990b8a408523d9e5b7c0cda4d43476', '{"omicron.runner_lost(uuid, text, text, text, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/snapshot.sql', '24bef019edef55a14ecd21a6eacac57f805a722cecbee07f658ed79c34f2f585', '{"omicron.lease_snapshot(uuid, integer, uuid)",omicron.drop_snapshot(uuid),"omicron.restored_options(omicron.browser_sessions, jsonb)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/tallies.sql', 'c78b1b9ea6fc9804add20abfbd5e69cab941e2d5a57184f4baedb82fd8b5925e', '{"omicron.tally(text, text)",omicron.tally_end(),omicron.tally_kind(),omicron.tally_recording()}');
-insert into omicron.migrations (name, digest, declares) values ('functions/timeline.sql', 'f7d5511f545ab43fc815c78b6d7fd3ffe7da6324dcfc4c6b3e4360ee115f3071', '{"omicron.write_event(uuid, integer, text, jsonb)","omicron.held_lease(uuid, integer, uuid)","omicron.write_events(uuid, integer, uuid, jsonb)",omicron.write_denials(jsonb)}');
+insert into omicron.migrations (name, digest, declares) values ('functions/timeline.sql', '934518c7e98227d1b93d93c140e5c467136f14f78fd3c309a20a412c9da47746', '{"omicron.write_event(uuid, integer, text, jsonb)","omicron.held_lease(uuid, integer, uuid)","omicron.write_events(uuid, integer, uuid, jsonb)",omicron.write_denials(jsonb)}');
 insert into omicron.migrations (name, digest, declares) values ('functions/user-actions.sql', 'd3a56a65a9aa9182ca093b8359055d641dc78854ee5dc9d3dcfde456bfe54226', '{"omicron.ask_user(uuid, integer, uuid, uuid, text, integer, jsonb)","omicron.user_action(uuid, uuid)",omicron.closed_user_actions(uuid[]),"omicron.answer_user_action(uuid, uuid, text, text, jsonb)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/vault.sql', '1f624e7bfa7f06f6241e60d7a4a6e6835bf370408797b3a38f74c0b3717453d8 t', '{}');
 insert into omicron.migrations (name, digest, declares) values ('functions/webhooks.sql', '5effad47a31704c8ed94a0cf2a27ebc956d024cf91c3645b489239e46b8cf377', '{omicron.webhook_view(omicron.webhooks),omicron.list_webhooks(uuid),"omicron.add_webhook(uuid, text, text, text[], text, text, integer)","omicron.pause_webhook(uuid, boolean)","omicron.rotate_webhook_secret(uuid, text, double precision)",omicron.webhook_secrets(omicron.webhooks),omicron.webhook_target(uuid),omicron.free_webhooks(),"omicron.hold_webhook(uuid, uuid, boolean, double precision)","omicron.release_webhook(uuid, uuid)","omicron.holds_webhook(uuid, uuid)",omicron.waiting_sessions(uuid),"omicron.advance_webhook(uuid, uuid, bigint, bigint, boolean, jsonb, double precision)","omicron.webhook_event(omicron.session_events, omicron.browser_sessions, omicron.webhooks, double precision)","omicron.due_waits(uuid, integer, integer, double precision)","omicron.settle_wait(uuid, uuid, uuid, bigint, bigint, boolean, boolean, text, double precision, jsonb)","omicron.list_webhook_failures(uuid, bigint, integer)","omicron.replay_webhook(uuid, bigint[])","omicron.replayed_events(uuid, integer)","omicron.settle_replay(uuid, uuid, bigint[], jsonb)"}');
