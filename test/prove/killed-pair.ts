@@ -91,7 +91,7 @@ export async function startPair(server: string) {
     return rows;
   };
   await changes();
-  const token = await signServiceToken(serviceKey(secret));
+  const key = serviceKey(secret);
   return {
     async live(seed: number) {
       while (alive.length < 2) await enter();
@@ -106,7 +106,7 @@ export async function startPair(server: string) {
       victim.tell({ kind: 'arm', failpoint });
       const serving = watchServing(machine);
       const callers = Array.from({ length: 3 + roll(4) }, (_, n) =>
-        beCaller(address, token, {
+        beCaller(address, () => signServiceToken(key), {
           user: `k${seed}-${roll(USERS)}`,
           conversation: `c${n % 2}`,
           deletes: roll(3) > 0,

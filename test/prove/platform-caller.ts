@@ -10,15 +10,18 @@ export interface CallerPlan {
   afterMs: number;
 }
 
-/** A platform: asks until it has a lease, repeats what was not answered, and ends it. Resolves with what went wrong. */
-export async function beCaller(address: string, token: string, plan: CallerPlan): Promise<string | null> {
+/**
+ * A platform: asks until it has a lease, repeats what was not answered, and ends it. Resolves with what went wrong. `sign`: a token for each request,
+ * since one lives for a minute.
+ */
+export async function beCaller(address: string, sign: () => Promise<string>, plan: CallerPlan): Promise<string | null> {
   await sleep(plan.afterMs);
   const deadlineMs = performance.now() + BOUND_MS;
   const post = async (method: string, path: string, body?: unknown) => {
     const response = await fetch(`${address}${path}`, {
       method,
       headers: {
-        authorization: `Bearer ${token}`,
+        authorization: `Bearer ${await sign()}`,
         connection: 'close',
         ...(body ? { 'content-type': 'application/json' } : {}),
       },
