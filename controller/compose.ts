@@ -12,7 +12,6 @@ import { localProvider, openArtifactStore, openAuditFiles, profileParts, secretS
 import { buildServer } from './http/server.ts';
 import type { Keys } from './lease/assignment-tokens.ts';
 import { AwaitedRedemptions } from './lease/awaited-redemptions.ts';
-import { ChangeSignal } from './lease/changes.ts';
 import { EgressWatch } from './lease/egress-watch.ts';
 import { EventTail } from './lease/event-tail.ts';
 import { GetOrCreate } from './lease/get-or-create.ts';
@@ -21,8 +20,8 @@ import { WaitingLine } from './lease/line.ts';
 import { Room } from './lease/make-room.ts';
 import { mcpAccess } from './lease/mcp-access.ts';
 import { pendingUserActions } from './lease/pending-user-actions.ts';
-import { SharedWait } from './lease/shared-wait.ts';
 import { uploadSites } from './lease/upload-sites.ts';
+import { Waits } from './lease/waits.ts';
 import { ChangedRunners } from './loops/changed-runners.ts';
 import { type Loops, loopsOf, wakes } from './loops.ts';
 import { prometheusMetrics } from './metrics.ts';
@@ -35,7 +34,7 @@ import { httpRunnerFiles } from './runners/http-files.ts';
 import { httpRunnerLink } from './runners/http-link.ts';
 import type { Settings } from './settings.ts';
 import { sqlAudit } from './store/audit.ts';
-import { sqlSettled } from './store/awaited.ts';
+import { sqlAwaited } from './store/awaited.ts';
 import { sqlBroker } from './store/broker.ts';
 import { sqlCancelledCalls } from './store/cancelled-calls.ts';
 import { sqlDirectory } from './store/directory.ts';
@@ -247,12 +246,11 @@ async function coreOf(parts: ControllerParts, controllerUrl: Promise<string>) {
     metrics,
     link,
     redemptions: new AwaitedRedemptions(),
-    created: new SharedWait(runnerIds => directory.createdRunners(runnerIds), clock),
     runnerFiles: httpRunnerFiles,
     provider,
     changedRunners,
     stopped,
-    changes: new ChangeSignal(clock, sqlSettled(database), stopped.signal),
+    waits: new Waits(directory, sqlAwaited(database), clock),
     wake,
     clock,
     log,
@@ -262,11 +260,11 @@ async function coreOf(parts: ControllerParts, controllerUrl: Promise<string>) {
 async function serverOf(
   core: Core & ReturnType<typeof webhookParts> & Pick<Loops, 'drains'>,
 ): Promise<FastifyInstance> {
-  const { settings, provider, wake, changes } = core;
+  const { settings, provider, wake, waits } = core;
   /** A lease has ended here: its runner is drained, and who waits for its session looks. */
   const kickDrain = (sessionId?: string) => {
     wake.drain.kick();
-    changes.kick(sessionId);
+    if (sessionId !== undefined) waits.changed(sessionId);
   };
   const { derivation } = core.keys;
   const uploads = uploadSites(settings.artifactEndpoints);
@@ -295,9 +293,11 @@ async function serverOf(
     getOrCreate,
     kickDrain,
     gateway: await gatewayOf(core, getOrCreate),
-    pendingUserActions: pendingUserActions(core.userActions, changes, error =>
-      core.log.warn({ err: error }, 'user actions unreadable; retrying'),
-    ),
+    pendingUserActions: pendingUserActions({
+      ...core,
+      wake: waits.questions,
+      onError: err => core.log.warn({ err }, 'user actions unreadable; retrying'),
+    }),
     serviceKey: serviceKey(settings.serviceSecret),
     egressKey: serviceKey(settings.egressSecret),
     derivation,

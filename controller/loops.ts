@@ -1,9 +1,9 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../time/clock.ts';
 import type { Keys } from './lease/assignment-tokens.ts';
-import type { ChangeSignal } from './lease/changes.ts';
 import { eraseUsers } from './lease/erase-user.ts';
 import type { SessionHibernation } from './lease/hibernation.ts';
+import type { Waits } from './lease/waits.ts';
 import { exportAudit } from './loops/audit-export.ts';
 import type { ChangedRunners } from './loops/changed-runners.ts';
 import { type Drains, drainLoop } from './loops/drain.ts';
@@ -81,7 +81,7 @@ export interface LoopParts {
   changedRunners: ChangedRunners;
   link: RunnerLink;
   keys: Keys;
-  changes: ChangeSignal;
+  waits: Waits;
   artifacts: ArtifactStore;
   profileKeeper: ProfileKeeper | null;
   erasures: Erasures;
@@ -157,7 +157,7 @@ export function loopsOf(parts: LoopParts): Loops {
     keys: parts.keys,
     atOnce: settings.drainsMax,
     onRoom: wake.drain.kick,
-    onUnserved: sessionId => parts.changes.kick(sessionId),
+    waits: parts.waits,
     onGone() {
       wake.pool.kick();
       wake.line.kick();

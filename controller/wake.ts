@@ -12,6 +12,11 @@ export class Wake {
     return this.#kicks;
   }
 
+  /** Nothing waits. */
+  get isIdle(): boolean {
+    return this.#waiting.size === 0;
+  }
+
   /** Wakes everything that waits. */
   readonly kick = (): void => {
     this.#kicks += 1;

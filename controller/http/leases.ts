@@ -18,7 +18,7 @@ import type { GetOrCreate } from '../lease/get-or-create.ts';
 import type { McpAccess } from '../lease/mcp-access.ts';
 import type { Drains } from '../loops/drain.ts';
 import type { Metrics } from '../metrics.ts';
-import type { Renewed } from '../store/leases.ts';
+import type { Leases, Renewed } from '../store/leases.ts';
 import type { SessionRow } from '../store/rows.ts';
 import { requireTokenUser, serviceOnly } from './bearer.ts';
 import { describeRoutes } from './describe.ts';
@@ -27,6 +27,7 @@ import { sessionView } from './session-view.ts';
 
 export interface LeaseRoutes extends EndingParts {
   serviceKey: Uint8Array;
+  leases: Leases;
   getOrCreate: GetOrCreate;
   mcpAccess: McpAccess;
   metrics: Metrics;
@@ -149,7 +150,7 @@ export const leaseRoutes: FastifyPluginAsyncZod<LeaseRoutes> = async (app, parts
       if (runner === null) kickDrain(session.id);
       else {
         drains.lead(runner);
-        parts.changes.kick(session.id);
+        parts.waits.changed(session.id);
       }
       await untilUnserved(parts, session.id, epoch ?? session.epoch, served);
       return sessionView(session);

@@ -7,14 +7,13 @@ import { AUDIENCES } from '../../contract/names.ts';
 import {
   askedUserAction,
   credentialQuestion,
-  type UserAction,
   userAction,
   userActionChatAnswer,
   userActionRequest,
 } from '../../contract/user-action.ts';
-import type { ChangeSignal } from '../lease/changes.ts';
 import { liveRunner } from '../lease/live-runner.ts';
 import { createLiveToken } from '../lease/live-tokens.ts';
+import { type Waits, waitKey } from '../lease/waits.ts';
 import type { UserActions } from '../store/user-actions.ts';
 import { leaseOf, leaseOnly } from './bearer.ts';
 import { describeRoutes } from './describe.ts';
@@ -25,7 +24,9 @@ import { type RunnerReportRoutes, runnerReportRoutes } from './runner-reports.ts
 
 export interface RunnerRoutes extends RunnerGrantRoutes, RunnerReportRoutes {
   userActions: UserActions;
-  changes: ChangeSignal;
+  waits: Waits;
+  /** Aborts when this process is about to end: a runner that waits for a person is answered, and asks another replica. */
+  stopped: AbortController;
   /** Address of the console for people. */
   consoleUrl: string | undefined;
   /** Address at which pages in a chat open sockets of live views (`ws:`, `wss:`), `/live` of this service; undefined: nowhere. */
@@ -37,7 +38,7 @@ const inChat = { viewer, identity: identityOf(CHAT_VIEWER) };
 
 /** Routes of runners and their uploaders: what a lease gives, the person who is asked and who watches in the chat, the reports. */
 export const runnerRoutes: FastifyPluginAsyncZod<RunnerRoutes> = async (app, parts) => {
-  const { publicKeys, directory, userActions, changes, consoleUrl, keys, liveUrl } = parts;
+  const { publicKeys, directory, userActions, waits, stopped, consoleUrl, keys, liveUrl } = parts;
   const liveSession = liveSessionOf(parts);
   app.addHook('onRoute', describeRoutes('runner', 'runners'));
   app.decorateRequest('lease', null);
@@ -64,14 +65,12 @@ export const runnerRoutes: FastifyPluginAsyncZod<RunnerRoutes> = async (app, par
           : credentialQuestion(about.site, about.origin);
       const asked = await userActions.ask(claims, id, reason, timeout_seconds, credential);
       if (!asked) throw tokenLeaseEnded();
-      changes.kick();
-      const answered = await changes.until<UserAction | null>(
-        { sessionId: claims.session_id, actionId: id },
-        () => userActions.find(claims.session_id, id),
-        seen => seen?.status !== 'pending',
-        wait_ms,
-        asked,
-      );
+      waits.questions.kick();
+      const key = waitKey(claims.session_id, id);
+      const closed =
+        asked.status === 'pending' &&
+        (await waits.userActions.within(wait_ms, key, { signal: stopped.signal, hasLooked: true }));
+      const answered = closed ? await userActions.find(claims.session_id, id) : null;
       const url = consoleUrl && new URL(`/sessions/${claims.session_id}`, consoleUrl).href;
       return { ...(answered ?? asked), url };
     },
@@ -98,7 +97,7 @@ export const runnerRoutes: FastifyPluginAsyncZod<RunnerRoutes> = async (app, par
       if (asked === null || asked.credential !== null) throw userActionNotFound();
       const action = await userActions.answer(session.id, action_id, status, note ?? null, inChat);
       if (!action) throw userActionNotFound();
-      changes.kick(session.id);
+      waits.markClosed(session.id, action_id);
       return action;
     },
   );

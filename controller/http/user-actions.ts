@@ -11,8 +11,8 @@ import {
   userActionAnswer,
   userActionList,
 } from '../../contract/user-action.ts';
-import type { ChangeSignal } from '../lease/changes.ts';
 import { storeSite } from '../lease/store-site.ts';
+import type { Waits } from '../lease/waits.ts';
 import type { SecretStore } from '../ports/secrets.ts';
 import type { Directory } from '../store/directory.ts';
 import type { UserActions } from '../store/user-actions.ts';
@@ -25,12 +25,12 @@ export interface UserActionRoutes {
   userActions: UserActions;
   secrets: SecretStore;
   directory: Directory;
-  changes: ChangeSignal;
+  waits: Waits;
 }
 
 /** A10: what agents of a session asked of its user, and the user's answers. */
 export const userActionRoutes: FastifyPluginAsyncZod<UserActionRoutes> = async (app, parts) => {
-  const { userActions, secrets, directory, changes } = parts;
+  const { userActions, secrets, directory, waits } = parts;
   app.addHook('onRoute', describeRoutes('service', 'user actions'));
   app.decorateRequest('userId', null);
   app.addHook('onRequest', serviceOnly(parts.serviceKey));
@@ -79,7 +79,7 @@ export const userActionRoutes: FastifyPluginAsyncZod<UserActionRoutes> = async (
       const by = personOf(request.body, request.userId);
       const action = await userActions.answer(session_id, action_id, status, note ?? null, by);
       if (!action) throw userActionNotFound();
-      changes.kick(session_id);
+      waits.markClosed(session_id, action_id);
       if (always && action.status === 'done' && action.credential !== null) {
         await storeSite(secrets, user_id, action.credential);
         request.log.info({ session_id, ...action.credential }, 'site stored with a credential');

@@ -1,10 +1,9 @@
 import { OmicronError } from '../../contract/problem.ts';
-import type { Leases } from '../store/leases.ts';
-import type { ChangeSignal } from './changes.ts';
+import { neverAborts } from '../../time/clock.ts';
+import { type Waits, waitKey } from './waits.ts';
 
 export interface EndingParts {
-  leases: Leases;
-  changes: ChangeSignal;
+  waits: Waits;
 }
 
 /** A runner that serves acknowledges its drain in milliseconds; one that does not is removed. */
@@ -15,19 +14,14 @@ const ENDING_MS = 10_000;
  * has ended, but that is not yet known to its runner. `served`: whether one may, as far as the caller knows already.
  */
 export async function untilUnserved(
-  { leases, changes }: EndingParts,
+  { waits }: EndingParts,
   sessionId: string,
   epoch: number,
   served?: boolean,
 ): Promise<void> {
-  const mayAct = await changes.until(
-    { sessionId, epoch },
-    () => leases.mayAct(sessionId, epoch),
-    may => !may,
-    ENDING_MS,
-    served,
-  );
-  if (!mayAct) return;
+  if (served === false) return;
+  const signal = neverAborts();
+  if (await waits.unserved.within(ENDING_MS, waitKey(sessionId, epoch), { signal, hasLooked: served === true })) return;
   const detail =
     'The lease has ended, but its runner has not confirmed it and may answer agents until it is removed. Repeat the request.';
   throw new OmicronError('predecessor_draining', detail, { retryAfterSeconds: 1, session_id: sessionId });

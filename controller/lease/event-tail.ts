@@ -5,13 +5,16 @@ import {
   readPlace,
   type StreamedEvent,
 } from '../../contract/event-stream.ts';
-import type { Clock } from '../../time/clock.ts';
+import { type Clock, neverAborts } from '../../time/clock.ts';
 import type { EventStreams, EventsAfter } from '../store/event-stream.ts';
 import { Wake } from '../wake.ts';
-import type { ChangeSignal } from './changes.ts';
+import type { Waits } from './waits.ts';
 
-/** A look that finds nothing new for this long begins again. */
+/** A reader that finds nothing new for this long looks whether it is still wanted. */
 const LOOK_MS = 20_000;
+/** Between two looks at the database: for what other replicas wrote, and however much this one did. */
+const POLL_MS = 250;
+const REST_MS = 25;
 const RETRY_MS = 1_000;
 const PAGE_EVENTS = 500;
 /** The end of the last place: a look from there finds no event, and answers how far the database is. */
@@ -31,7 +34,8 @@ const matches = (event: StreamedEvent, { user_id, session_id, kind }: EventStrea
 
 export interface EventTailOptions {
   readonly eventStreams: EventStreams;
-  readonly changes: ChangeSignal;
+  /** `sessions` is kicked when this replica has changed one. */
+  readonly waits: Pick<Waits, 'sessions'>;
   readonly clock: Clock;
   /** Called when the database cannot be read; it is tried again. */
   readonly onError: (error: unknown) => void;
@@ -104,20 +108,19 @@ export class EventTail {
   }
 
   async #run(): Promise<void> {
-    const { changes, clock, onError } = this.#options;
+    const { waits, clock, onError } = this.#options;
     this.#running = true;
     while (this.#readers > 0)
       try {
-        this.#newest ??= await this.#begin();
-        this.#moved.kick();
-        await changes.untilAny(
-          () => this.#look(),
-          found => found || this.#readers === 0,
-          LOOK_MS,
-        );
+        const { kicks } = waits.sessions;
+        const isFirst = this.#newest === undefined;
+        const isNews = await this.#look();
+        if (isFirst || isNews) this.#moved.kick();
+        await clock.sleep(REST_MS, neverAborts(), true);
+        if (!isNews) await waits.sessions.wait(kicks, POLL_MS - REST_MS, clock);
       } catch (error) {
         onError(error);
-        await clock.sleep(RETRY_MS, new AbortController().signal, true);
+        await clock.sleep(RETRY_MS, neverAborts(), true);
       }
     this.#newest = undefined;
     this.#running = false;

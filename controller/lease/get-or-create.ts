@@ -22,8 +22,9 @@ import type { WaitingLine } from './line.ts';
 import type { McpAccess } from './mcp-access.ts';
 import { type OnWaited, PlaceWait } from './place-wait.ts';
 import { refuseUnheld } from './provider-limits.ts';
+import { settledBefore } from './settled-before.ts';
 import { type StartParts, start } from './start.ts';
-import { settledBefore, Waiting } from './waiting.ts';
+import { waitKey } from './waits.ts';
 
 export interface GetOrCreateParts extends StartParts {
   directory: Directory;
@@ -55,12 +56,10 @@ type Led = { outcome: 'ready' | 'lost'; session: SessionRow };
 /** Renews the lease of a conversation, or leads or awaits the start of a new one. */
 export class GetOrCreate {
   readonly #parts: GetOrCreateParts;
-  readonly #waiting: Waiting;
   readonly #starts = new Set<Promise<unknown>>();
 
   constructor(parts: GetOrCreateParts) {
     this.#parts = parts;
-    this.#waiting = new Waiting(parts.directory, parts.clock);
   }
 
   /**
@@ -88,7 +87,7 @@ export class GetOrCreate {
       const { session } = acquired;
       if (acquired.outcome === 'starting') {
         refuseOtherProfile(request, session);
-        if (!(await this.#waiting.settled(session.id, session.epoch, deadlineMs))) return this.#lease(request, session);
+        if (!(await this.#untilSettled(session, deadlineMs))) return this.#lease(request, session);
         await this.#refuseFailedStart(session);
         continue;
       }
@@ -104,6 +103,15 @@ export class GetOrCreate {
     await Promise.allSettled(this.#starts);
   }
 
+  /** Waits until that epoch's start has ended or its claimer has stopped renewing its claim. False: `deadlineMs` (by the clock) came first. */
+  async #untilSettled({ id, epoch }: SessionRow, deadlineMs: number): Promise<boolean> {
+    const { waits, clock } = this.#parts;
+    const settled = await waits.starts.within(deadlineMs - clock.nowMs(), waitKey(id, epoch), {
+      signal: neverAborts(),
+    });
+    return settled ?? false;
+  }
+
   /** Leads a claim to its end, also when the caller has stopped waiting. */
   #lead(request: GetOrCreateRequest, claimed: Claimed): Promise<Led> {
     const { log } = this.#parts;
@@ -116,7 +124,7 @@ export class GetOrCreate {
       })
       .finally(() => {
         this.#starts.delete(settled);
-        this.#waiting.wake(claimed.session.id, claimed.session.epoch);
+        this.#parts.waits.markSettled(claimed.session.id, claimed.session.epoch);
       });
     this.#starts.add(settled);
     return work;
@@ -161,7 +169,7 @@ export class GetOrCreate {
         await giveUp();
         throw acquireRefused(next);
       }
-      this.#waiting.wake(session.id, session.epoch);
+      this.#parts.waits.markSettled(session.id, session.epoch);
       if (next.outcome !== 'claimed') return { outcome: 'lost', session };
       ({ session, runner, evicted } = next);
     }

@@ -1,6 +1,7 @@
 import type { PendingUserActionList } from '../../contract/user-action.ts';
+import { type Clock, neverAborts } from '../../time/clock.ts';
 import type { UserActions } from '../store/user-actions.ts';
-import type { ChangeSignal } from './changes.ts';
+import type { Wake } from '../wake.ts';
 
 type Pending = PendingUserActionList['user_actions'][number];
 
@@ -18,15 +19,21 @@ export interface PendingUserActions {
   listen(userId: string | null, onEvent: (event: UserActionEvent) => void): () => void;
 }
 
-/** A look that finds nothing new for this long begins again. */
-const LOOK_MS = 20_000;
+/** Between two looks for what other replicas did. */
+const POLL_MS = 250;
+const RETRY_MS = 1_000;
 
-/** One look at the database for all who listen, and none while no one does. `onError` is called when it cannot be read; it is tried again. */
-export function pendingUserActions(
-  userActions: Pick<UserActions, 'pending'>,
-  changes: ChangeSignal,
-  onError: (error: unknown) => void,
-): PendingUserActions {
+export interface PendingUserActionParts {
+  readonly userActions: Pick<UserActions, 'pending'>;
+  /** Kicked when a user action was asked or answered here. */
+  readonly wake: Wake;
+  /** The database could not be read; it is tried again. */
+  readonly onError: (error: unknown) => void;
+  readonly clock: Clock;
+}
+
+/** One look at the database for all who listen, and none while no one does. */
+export function pendingUserActions({ userActions, wake, onError, clock }: PendingUserActionParts): PendingUserActions {
   const listeners = new Map<(event: UserActionEvent) => void, string | null>();
   let known = new Map<string, Pending>();
   let running = false;
@@ -45,19 +52,16 @@ export function pendingUserActions(
 
   async function run(): Promise<void> {
     running = true;
-    while (listeners.size > 0)
+    while (listeners.size > 0) {
+      const { kicks } = wake;
       try {
-        const isNews = (found: readonly Pending[]) =>
-          listeners.size === 0 || found.length !== known.size || found.some(({ id }) => !known.has(id));
-        compare(await changes.untilAny(() => userActions.pending(null), isNews, LOOK_MS));
+        compare(await userActions.pending(null));
+        await wake.wait(kicks, POLL_MS, clock);
       } catch (error) {
         onError(error);
-        await changes.untilAny(
-          async () => undefined,
-          () => false,
-          1_000,
-        );
+        await clock.sleep(RETRY_MS, neverAborts(), true);
       }
+    }
     known = new Map();
     running = false;
   }
@@ -70,7 +74,6 @@ export function pendingUserActions(
       if (!running) void run();
       return () => {
         listeners.delete(onEvent);
-        changes.kick();
       };
     },
   };

@@ -2,8 +2,8 @@ import { type Backoff, backoffMs } from '../../time/backoff.ts';
 import { type Clock, neverAborts } from '../../time/clock.ts';
 import { Wake } from '../wake.ts';
 
-/** Between two looks at rows that another process changes: a start from a warm runner takes some 50 ms. */
-const REST: Backoff = { firstMs: 25, maxMs: 250, factor: 1.5, jitter: 0.4 };
+/** Between two looks, however many come. */
+const LEAST_MS = 25;
 /** More keys take longer to look for: with a thousand, a look begins each 250 ms at most. */
 const KEY_REST_MS = 0.25;
 
@@ -11,70 +11,140 @@ interface Waiter<Found> extends PromiseWithResolvers<Found> {
   readonly key: string;
 }
 
+export interface SharedWaitOptions<Found> {
+  /** Answers those of the keys that need not be awaited any more. */
+  readonly look: (keys: readonly string[]) => Promise<ReadonlyMap<string, Found>>;
+  /** Time between two looks for what other processes did, from the last one for which someone came. */
+  readonly rest: Backoff;
+  readonly clock: Clock;
+}
+
+export interface WaitOptions {
+  readonly signal: AbortSignal;
+  /** The caller has read the row just now: no look is made for it at once. */
+  readonly hasLooked?: boolean;
+}
+
 /**
- * Waits for rows to change. One look at the database reads them all, however many are awaited; none is made while no one waits.
+ * Waits for rows to change. One look at the database reads all that is awaited, however many wait, and none is made while no one waits. A change of
+ * this process wakes those alone that wait for its row. Keys are `id` or `id/part`: a row, or something of it.
  */
 export class SharedWait<Found> {
-  readonly #look: (keys: readonly string[]) => Promise<ReadonlyMap<string, Found>>;
-  readonly #clock: Clock;
-  readonly #waiters = new Set<Waiter<Found>>();
+  readonly #options: SharedWaitOptions<Found>;
+  readonly #waiters = new Map<string, Set<Waiter<Found>>>();
   readonly #joined = new Wake();
-  #isLooking = false;
+  #count = 0;
+  /** Those of `#joined` for which a look was made. */
+  #lookedKicks = 0;
+  #lookedMs = Number.NEGATIVE_INFINITY;
+  #isRunning = false;
 
-  /** `look` answers those of the keys that need not be awaited any more. */
-  constructor(look: (keys: readonly string[]) => Promise<ReadonlyMap<string, Found>>, clock: Clock) {
-    this.#look = look;
-    this.#clock = clock;
+  constructor(options: SharedWaitOptions<Found>) {
+    this.#options = options;
   }
 
   /** Resolves with what a look found of this key. Rejects when a look fails, and with the signal's reason when it aborts. */
-  async wait(key: string, signal: AbortSignal): Promise<Found> {
+  async wait(key: string, { signal, hasLooked = false }: WaitOptions): Promise<Found> {
     signal.throwIfAborted();
     const waiter = { key, ...Promise.withResolvers<Found>() };
     const leave = () => waiter.reject(signal.reason);
     signal.addEventListener('abort', leave, { once: true });
-    this.#waiters.add(waiter);
-    this.#joined.kick();
-    if (!this.#isLooking) void this.#lookUntilFound();
+    this.#add(waiter);
+    if (!hasLooked) this.#joined.kick();
+    if (!this.#isRunning) void this.#lookUntilFound();
     try {
       return await waiter.promise;
     } finally {
       signal.removeEventListener('abort', leave);
-      this.#waiters.delete(waiter);
+      this.#remove(waiter);
     }
   }
 
-  async #lookUntilFound(): Promise<void> {
-    this.#isLooking = true;
-    let attempt = 0;
-    while (this.#waiters.size > 0) {
-      const seen = this.#joined.kicks;
-      const beganMs = this.#clock.nowMs();
-      await this.#lookOnce([...this.#waiters]);
-      if (this.#waiters.size === 0) break;
-      const leastMs = beganMs + Math.max(REST.firstMs, this.#waiters.size * KEY_REST_MS) - this.#clock.nowMs();
-      if (leastMs > 0) await this.#clock.sleep(leastMs, neverAborts(), true);
-      if (this.#joined.kicks !== seen) attempt = 0;
-      const restMs = beganMs + backoffMs(attempt++, REST, this.#clock.random) - this.#clock.nowMs();
-      if (restMs > 0) await this.#joined.wait(seen, restMs, this.#clock);
+  /** The same for `ms` at most. Undefined: they have passed, or the signal has aborted. */
+  async within(ms: number, key: string, { signal, hasLooked }: WaitOptions): Promise<Found | undefined> {
+    if (signal.aborted || ms <= 0) return undefined;
+    const over = new AbortController();
+    const either = AbortSignal.any([signal, over.signal]);
+    void this.#options.clock.sleep(ms, over.signal, true).then(
+      () => over.abort(),
+      () => {},
+    );
+    try {
+      return await this.wait(key, { signal: either, ...(hasLooked === undefined ? {} : { hasLooked }) });
+    } catch (error) {
+      if (either.aborted) return undefined;
+      throw error;
+    } finally {
+      over.abort();
     }
-    this.#isLooking = false;
+  }
+
+  /** This row was changed here: those who wait for something of it look now, all in one look. */
+  changed(id: string): void {
+    const waiters = this.#waiters.get(id);
+    if (waiters !== undefined) void this.#lookOnce([...waiters]);
+  }
+
+  /** This process knows of this row what a look would find; `find` answers undefined for keys of which it does not. */
+  settle(id: string, find: (key: string) => Found | undefined): void {
+    for (const waiter of [...(this.#waiters.get(id) ?? [])]) {
+      const found = find(waiter.key);
+      if (found === undefined) continue;
+      this.#remove(waiter);
+      waiter.resolve(found);
+    }
+  }
+
+  #add(waiter: Waiter<Found>): void {
+    const id = idOf(waiter.key);
+    const waiters = this.#waiters.get(id) ?? new Set();
+    this.#waiters.set(id, waiters.add(waiter));
+    this.#count += 1;
+  }
+
+  #remove(waiter: Waiter<Found>): void {
+    const id = idOf(waiter.key);
+    const waiters = this.#waiters.get(id);
+    if (!waiters?.delete(waiter)) return;
+    this.#count -= 1;
+    if (waiters.size === 0) this.#waiters.delete(id);
+  }
+
+  async #lookUntilFound(): Promise<void> {
+    const { rest, clock } = this.#options;
+    this.#isRunning = true;
+    let restsFromMs = clock.nowMs();
+    for (let attempt = 0; this.#count > 0; ) {
+      const restMs = restsFromMs + backoffMs(attempt, rest, clock.random) - clock.nowMs();
+      if (restMs > 0) await this.#joined.wait(this.#lookedKicks, restMs, clock);
+      const leastMs = this.#lookedMs + Math.max(LEAST_MS, this.#count * KEY_REST_MS) - clock.nowMs();
+      if (leastMs > 0) await clock.sleep(leastMs, neverAborts(), true);
+      if (this.#count === 0) break;
+      attempt = this.#joined.kicks === this.#lookedKicks ? attempt + 1 : 0;
+      this.#lookedKicks = this.#joined.kicks;
+      this.#lookedMs = clock.nowMs();
+      restsFromMs = this.#lookedMs;
+      await this.#lookOnce([...this.#waiters.values()].flatMap(waiters => [...waiters]));
+    }
+    this.#isRunning = false;
   }
 
   async #lookOnce(waiters: readonly Waiter<Found>[]): Promise<void> {
     try {
-      const found = await this.#look([...new Set(waiters.map(({ key }) => key))]);
+      const found = await this.#options.look([...new Set(waiters.map(({ key }) => key))]);
       for (const waiter of waiters) {
         const value = found.get(waiter.key);
         if (value === undefined) continue;
-        this.#waiters.delete(waiter);
+        this.#remove(waiter);
         waiter.resolve(value);
       }
     } catch (error) {
       for (const waiter of waiters) {
-        this.#waiters.delete(waiter);
+        this.#remove(waiter);
         waiter.reject(error);
       }
     }
   }
 }
+
+const idOf = (key: string): string => key.split('/', 1)[0] ?? key;

@@ -11,7 +11,7 @@ import type { Leases, StartedLease } from '../store/leases.ts';
 import type { RunnerRow, SessionRow } from '../store/rows.ts';
 import { assignmentToken, type Keys } from './assignment-tokens.ts';
 import type { AwaitedRedemptions } from './awaited-redemptions.ts';
-import type { SharedWait } from './shared-wait.ts';
+import type { Waits } from './waits.ts';
 
 export interface StartParts {
   leases: Leases;
@@ -19,8 +19,7 @@ export interface StartParts {
   provider: RunnerProvider;
   link: RunnerLink;
   redemptions: AwaitedRedemptions;
-  /** Runners that starts of this process wait for, by id, once they are not being created any more; null: without a row. */
-  created: SharedWait<RunnerRow | null>;
+  waits: Pick<Waits, 'created' | 'starts' | 'markSettled'>;
   keys: Keys;
   /** Part of the recordings' prefix, e.g. `prod`. */
   env: string;
@@ -211,7 +210,7 @@ function keepClaim({ leases, beatMs, clock, log }: StartParts, claim: Claim, ove
 
 /** The claimed runner once it is up and marked as assigned. Null: the claim is over, or the runner died. */
 async function assignableRunner(
-  { leases, created, kickLaunch, onPart, clock }: StartParts,
+  { leases, waits, kickLaunch, onPart, clock }: StartParts,
   claim: Claim,
   claimed: RunnerRow,
   signal: AbortSignal,
@@ -219,7 +218,7 @@ async function assignableRunner(
   if (claimed.state === 'claimed' && claimed.assigned_at) return claimed;
   kickLaunch();
   const beganMs = clock.nowMs();
-  const runner = await created.wait(claimed.id, signal);
+  const runner = await waits.created.wait(claimed.id, { signal });
   if (runner?.state !== 'claimed') return null; // it died, and its session has the reason
   onPart('runner', (clock.nowMs() - beganMs) / 1_000);
   return leases.beginAssignment(claim);

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../../time/clock.ts';
 import { drainToken, type Keys } from '../lease/assignment-tokens.ts';
+import type { Waits } from '../lease/waits.ts';
 import type { RunnerLink } from '../ports/runner-link.ts';
 import type { RunnerProvider } from '../ports/runners.ts';
 import type { Fleet } from '../store/fleet.ts';
@@ -22,8 +23,8 @@ export interface DrainParts {
   atOnce: number;
   /** A drain has ended while others wait: rows may be taken. */
   onRoom: () => void;
-  /** A runner of this session serves no agent any more. */
-  onUnserved: (sessionId: string) => void;
+  /** Requests that wait for the end of a lease. */
+  waits: Pick<Waits, 'changed' | 'markUnserved'>;
   onGone: () => void;
   clock: Clock;
   log: Logger;
@@ -62,28 +63,30 @@ export function drainLoop(parts: DrainParts): Pick<RowWorker<RunnerRow>, 'runOnc
 }
 
 async function drain(parts: DrainParts, row: RunnerRow, stopping: AbortSignal): Promise<void> {
-  const { fleet, provider, onUnserved, onGone, clock, log } = parts;
-  const isUnserved = await acknowledge(parts, row);
+  const { fleet, provider, waits, onGone, clock, log } = parts;
+  const hasAcknowledged = await acknowledge(parts, row);
   const giveUpMs = clock.nowMs() + GIVE_UP_MS;
   while ((await provider.remove(row.id)) === 'deleting') {
     if (clock.nowMs() > giveUpMs) return; // taken again when the hold on the row has passed
     await clock.sleep(POLL_MS, stopping);
   }
   await fleet.markGone(row.id);
-  if (!isUnserved && row.session_id !== null) onUnserved(row.session_id);
+  if (!hasAcknowledged && row.session_id !== null) waits.changed(row.session_id);
   onGone();
   log.info({ runner_id: row.id, session_id: row.session_id, reason: row.reason }, 'runner gone');
 }
 
 /** Orders a runner to stop serving. One that does not answer is removed all the same. Whether it has acknowledged. */
-async function acknowledge({ fleet, link, keys, onUnserved, log }: DrainParts, row: RunnerRow): Promise<boolean> {
+async function acknowledge({ fleet, link, keys, waits, log }: DrainParts, row: RunnerRow): Promise<boolean> {
+  const { session_id, epoch } = row;
   if (row.acknowledged_at) return true;
   if (!row.endpoint || !row.boot_id) return false;
   try {
     const token = drainToken(keys, row.id, row.boot_id, row.reason ?? 'drained');
     await link.drain(row.endpoint, token, ACKNOWLEDGE_TIMEOUT_MS);
-    await fleet.markAcknowledged(row.id);
-    if (row.session_id !== null) onUnserved(row.session_id);
+    const isUnserved = await fleet.markAcknowledged(row.id);
+    if (session_id !== null && epoch !== null && isUnserved) waits.markUnserved(session_id, epoch);
+    if (session_id !== null) waits.changed(session_id);
     return true;
   } catch (err) {
     // until it is gone or past its deadline no successor starts

@@ -1,25 +1,40 @@
 import type { Database } from '../ports/database.ts';
 
-/** A thing that a request waits for: that no runner of these epochs serves an agent, or that a user action is closed. */
-export type Awaited =
-  | { readonly sessionId: string; readonly epoch: number }
-  | { readonly sessionId: string; readonly actionId: string };
+/** Finds those of these parts of sessions for which no one need wait any more, in one statement: their places in the list. */
+type Find = (awaited: readonly (readonly [sessionId: string, part: string])[]) => Promise<number[]>;
 
-/** Finds those of these that have come, in one statement. */
-export type FindSettled = (awaited: readonly Awaited[]) => Promise<Awaited[]>;
+export interface FindAwaited {
+  /** Epochs on whose start no live claim works. */
+  readonly settledStarts: Find;
+  /** Epochs up to which no runner may act. */
+  readonly unserved: Find;
+  readonly closedUserActions: Find;
+}
 
-export const sqlSettled =
-  (database: Database): FindSettled =>
-  async awaited => {
-    const ends = awaited.filter(each => 'epoch' in each);
-    const actions = awaited.filter(each => 'actionId' in each);
-    const rows = await database.query<{ end: number | null; action: string | null }>(
-      `select place::int - 1 as "end", null as action from unnest($1::uuid[], $2::int[]) with ordinality as e (session_id, epoch, place)
-        where not omicron.may_act(p_session => e.session_id, p_epoch => e.epoch)
-       union all select null, id::text from omicron.closed_user_actions(p_actions => $3::uuid[]) as id`,
-      [ends.map(end => end.sessionId), ends.map(end => end.epoch), actions.map(action => action.actionId)],
-    );
-    const closed = new Set(rows.map(row => row.action));
-    const over = new Set(rows.map(row => row.end));
-    return [...ends.filter((_end, place) => over.has(place)), ...actions.filter(each => closed.has(each.actionId))];
+export function sqlAwaited(database: Database): FindAwaited {
+  const find =
+    (type: 'integer' | 'uuid', condition: string): Find =>
+    async awaited => {
+      const rows = await database.query<{ place: number }>(
+        `select place::int - 1 as place from unnest($1::uuid[], $2::${type}[]) with ordinality as a (session_id, part, place) where ${condition}`,
+        [awaited.map(([sessionId]) => sessionId), awaited.map(([, part]) => part)],
+      );
+      return rows.map(({ place }) => place);
+    };
+  return {
+    settledStarts: find(
+      'integer',
+      `not exists (select from omicron.browser_sessions s where s.id = a.session_id and s.epoch = a.part
+                      and s.status = 'starting' and s.claim_until > clock_timestamp())`,
+    ),
+    unserved: find('integer', 'not omicron.may_act(p_session => a.session_id, p_epoch => a.part)'),
+    closedUserActions: async awaited => {
+      const ids = awaited.map(([, actionId]) => actionId);
+      const rows = await database.query<{ id: string }>(
+        'select id from omicron.closed_user_actions(p_actions => $1::uuid[]) as id',
+        [ids],
+      );
+      return rows.map(({ id }) => ids.indexOf(id));
+    },
   };
+}

@@ -14,17 +14,9 @@ import { type RunnerRow, runnerRow, type SessionRow, sessionRow } from './rows.t
 import { listSessions, type SessionRowPage } from './session-list.ts';
 import { readStats, type Stats } from './stats.ts';
 
-/** The start of one epoch of a session. */
-export interface Start {
-  readonly sessionId: string;
-  readonly epoch: number;
-}
-
 /** Reads, and the step that takes a session off the list. `userId`: sessions of others are not found. */
 export interface Directory {
   session(sessionId: string, userId: string | null): Promise<SessionRow | null>;
-  /** The starts among these on which no live claim works. */
-  settledStarts(starts: readonly Start[]): Promise<Start[]>;
   runner(runnerId: string): Promise<RunnerRow | null>;
   /** The runners among these that are not being created, by id; null: it has no row. */
   createdRunners(runnerIds: readonly string[]): Promise<Map<string, RunnerRow | null>>;
@@ -56,13 +48,6 @@ export function sqlDirectory(database: Database): Directory {
         sessionRow,
         `select to_jsonb(s) as row from omicron.browser_sessions s where id = $1 and user_id = coalesce($2, user_id)`,
         [sessionId, userId],
-      ),
-    settledStarts: starts =>
-      database.query<Start>(
-        `select start.id as "sessionId", start.epoch from unnest($1::uuid[], $2::integer[]) as start (id, epoch)
-          where not exists (select from omicron.browser_sessions s where s.id = start.id and s.epoch = start.epoch
-                               and s.status = 'starting' and s.claim_until > clock_timestamp())`,
-        [starts.map(({ sessionId }) => sessionId), starts.map(({ epoch }) => epoch)],
       ),
     runner: runnerId => one(runnerRow, `select to_jsonb(r) as row from omicron.runners r where id = $1`, [runnerId]),
     async createdRunners(runnerIds) {

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { ENV } from '../../contract/names.ts';
-import { ChangeSignal } from '../../controller/lease/changes.ts';
 import { EventTail } from '../../controller/lease/event-tail.ts';
 import type { Database } from '../../controller/ports/database.ts';
 import { sqlEventStreams } from '../../controller/store/event-stream.ts';
 import { sqlWebhookHolds, sqlWebhooks } from '../../controller/store/webhooks.ts';
+import { Wake } from '../../controller/wake.ts';
 import { WebhookDeliveries } from '../../controller/webhooks/deliveries.ts';
 import { sealedWebhookSecrets } from '../../controller/webhooks/sealed-secret.ts';
 import { checkedConnections } from '../../egress/checked-connections.ts';
@@ -48,7 +48,7 @@ function replica(database: Database, killAt: number) {
   const log = pino({ level: 'silent' });
   const eventTail = new EventTail({
     eventStreams: sqlEventStreams(dying),
-    changes: new ChangeSignal(realClock, async () => []),
+    waits: { sessions: new Wake() },
     clock: realClock,
     onError: () => {},
   });

@@ -40,17 +40,18 @@ export function warmVerdict(pod: V1Pod, health: RunnerHealth | null, waitedMs: n
 export interface WarmParts extends Pick<ProviderContext, 'healthOf' | 'clock'> {
   runners: RunnerPods;
   names: RunnerNames;
-  pods: Watched<V1Pod>;
+  pods: Pick<Watched<V1Pod>, 'changed'>;
+  namespace: string;
+  nameOf: (runnerId: string) => string;
 }
 
 /** Waits until the runner is warm and its name leads to it; see RunnerProvider. */
 export async function whenWarm(parts: WarmParts, runnerId: string, signal: AbortSignal): Promise<WarmRunner> {
-  const { runners, names, pods, healthOf, clock } = parts;
+  const { runners, names, pods, namespace, nameOf, healthOf, clock } = parts;
   let published: Promise<void> | undefined;
   const beganMs = clock.nowMs();
   let reason = 'The pod was not seen.';
   for (;;) {
-    const { kicks } = pods.changed;
     const pod = runners.seen(runnerId);
     if (pod) {
       const endpoint = deathOfPod(pod) ? undefined : endpointOf(pod);
@@ -71,6 +72,6 @@ export async function whenWarm(parts: WarmParts, runnerId: string, signal: Abort
       throw new OmicronError('runner_start_failed', POD_GONE);
     }
     if (signal.aborted) throw new OmicronError('runner_start_failed', reason, { cause: signal.reason });
-    await pods.changed.wait(kicks, POLL_MS, clock, signal);
+    await pods.changed(nameOf(runnerId), namespace, pod, POLL_MS, signal);
   }
 }

@@ -40,8 +40,8 @@ export class Watched<T extends KubernetesObject> {
   #restarts = 0;
   #timer = new AbortController();
   #stopped = true;
-  /** Kicked at every change. */
-  readonly changed = new Wake();
+  /** For each object that is waited for, by name. */
+  readonly #awaited = new Map<string, Wake>();
 
   constructor(options: ListWatchOptions<T>) {
     this.#options = options;
@@ -60,7 +60,7 @@ export class Watched<T extends KubernetesObject> {
     this.#stopped = true;
     this.#timer.abort();
     void this.#informer?.stop();
-    this.changed.kick();
+    this.#kickAll();
   }
 
   get(name: string, namespace: string): T | undefined {
@@ -71,8 +71,21 @@ export class Watched<T extends KubernetesObject> {
     return this.#informer?.list() ?? [];
   }
 
+  /** Resolves when this object is another than `seen`, when `ms` have passed or when `signal` aborts. Changes of others wake nothing. */
+  async changed(name: string, namespace: string, seen: T | undefined, ms: number, signal: AbortSignal): Promise<void> {
+    if (this.get(name, namespace) !== seen) return;
+    const wake = this.#awaited.get(name) ?? new Wake();
+    this.#awaited.set(name, wake);
+    await wake.wait(wake.kicks, ms, this.#options.clock, signal);
+    if (wake.isIdle && this.#awaited.get(name) === wake) this.#awaited.delete(name);
+  }
+
+  #kickAll(): void {
+    for (const wake of this.#awaited.values()) wake.kick();
+  }
+
   #seen(object: T): void {
-    this.changed.kick();
+    this.#awaited.get(object.metadata?.name ?? '')?.kick();
     this.#options.onChange?.(object);
   }
 
@@ -100,7 +113,7 @@ export class Watched<T extends KubernetesObject> {
     this.#informer = informer;
     this.#restarts = 0;
     if (before) void before.stop();
-    this.changed.kick();
+    this.#kickAll();
     void this.#renewAfter(RESYNC_MS * (0.8 + this.#options.clock.random() * 0.4));
     return true;
   }

@@ -4,6 +4,7 @@ import { KubeConfig, type V1Pod } from '@kubernetes/client-node';
 import { pino } from 'pino';
 import { expect, it, onTestFinished } from 'vitest';
 import { Watched } from '../../../controller/runners/kubernetes/watched.ts';
+import { neverAborts } from '../../../time/clock.ts';
 import { eventually } from '../../eventually.ts';
 import { steppedClock } from '../../fakes/clock.ts';
 
@@ -45,7 +46,11 @@ async function silentWatch() {
     await new Promise(resolve => server.close(resolve));
   });
   await pods.start();
-  return { pods, clock, counts, seen: () => pods.all().map(({ metadata }) => metadata?.name) };
+  const sendPod = (name: string, version: number) => {
+    const object = { metadata: { name, namespace: 'n', resourceVersion: `${version}` } };
+    for (const watch of watching) watch.write(`${JSON.stringify({ type: 'MODIFIED', object })}\n`);
+  };
+  return { pods, clock, counts, sendPod, seen: () => pods.all().map(({ metadata }) => metadata?.name) };
 }
 
 it('lists again at an interval, also after a list that failed while the watch went on', async () => {
@@ -65,8 +70,34 @@ it('lists again at an interval, also after a list that failed while the watch we
   await eventually('the new list', () => seen()[0] === 'p3');
   await nextList(RESYNC_MS);
   await eventually('the next one', () => seen()[0] === 'p4');
-  const { kicks } = pods.changed;
-  expect(kicks).toBeGreaterThan(2); // those that wait for a pod look again after each list
+
+  const signal = neverAborts();
+  const relisted = pods.changed('p4', 'n', pods.get('p4', 'n'), 90_000, signal);
+  await nextList(RESYNC_MS);
+  await relisted; // those that wait for a pod look again after each list
+  const stopped = pods.changed('p5', 'n', pods.get('p5', 'n'), 90_000, signal);
   pods.stop();
-  expect(pods.changed.kicks).toBe(kicks + 1);
+  await stopped;
+});
+
+it('wakes who waits for a pod when that pod changes, and by no change of another', async () => {
+  const { pods, clock, sendPod } = await silentWatch();
+  const signal = neverAborts();
+  const woken: string[] = [];
+  const wait = async (name: string) => {
+    await pods.changed(name, 'n', pods.get(name, 'n'), 90_000, signal);
+    woken.push(name);
+  };
+  const waits = ['p1', 'unborn', 'other'].map(wait);
+  for (let version = 2; version < 12; version++) sendPod('third', version);
+  await eventually('the changes of a third one', () => pods.get('third', 'n')?.metadata?.resourceVersion === '11');
+  expect(woken).toEqual([]);
+  sendPod('p1', 12);
+  await waits[0];
+  sendPod('unborn', 13);
+  await waits[1];
+  expect(woken).toEqual(['p1', 'unborn']);
+  await pods.changed('p1', 'n', undefined, 90_000, signal); // it is another one already than the caller saw
+  clock.advance(90_000);
+  await waits[2]; // its time is over
 });
