@@ -102,7 +102,14 @@ async function podRunners() {
   };
 }
 
-runnerProviderContract('Kubernetes, with a browser', async (): Promise<ProviderUnderTest> => podRunners());
+// Most of their time is the grace of a pod that ends.
+const SIDE_BY_SIDE = { concurrent: true };
+runnerProviderContract(
+  'Kubernetes, with a browser',
+  async (): Promise<ProviderUnderTest> => podRunners(),
+  undefined,
+  SIDE_BY_SIDE,
+);
 
 it('says in the policy’s own words why the API server refuses a pod', async () => {
   await using under = await podRunners();
