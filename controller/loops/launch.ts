@@ -51,9 +51,10 @@ async function launch(parts: LaunchParts, row: TakenRow, stopping: AbortSignal):
     beganMs = clock.nowMs();
   };
   try {
-    await provider.create(row.id);
+    const either = AbortSignal.any([deadline, stopping]);
+    await provider.create(row.id, either);
     next('warm');
-    const { bootId, endpoint } = await provider.whenWarm(row.id, AbortSignal.any([deadline, stopping]));
+    const { bootId, endpoint } = await provider.whenWarm(row.id, either);
     next('record');
     const state = await fleet.markUp(row.id, bootId, endpoint);
     endPart(null);

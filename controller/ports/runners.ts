@@ -62,8 +62,8 @@ export interface RunnerProvider {
   readonly capabilities: ProviderCapabilities;
   /** Digest of what `create` would make now; another digest makes warm runners stale. */
   templateDigest(): Promise<string>;
-  /** Starts the runner; does nothing when it exists. */
-  create(runnerId: string): Promise<void>;
+  /** Starts the runner; does nothing when it exists. Rejects when `signal` aborts: it is not tried again, and may exist or not. */
+  create(runnerId: string, signal: AbortSignal): Promise<void>;
   /**
    * Resolves when it is warm. Throws `runner_start_failed` or `sandbox_runtime_required` when it died, cannot start
    * or is not there, with the reason; and when `signal` aborts, where that is known with what it waited for, else an

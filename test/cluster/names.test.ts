@@ -6,6 +6,7 @@ import { namesOfRunners } from '../../cluster/names.ts';
 import { LABELS, LEASED, NAMESPACES, runnerName } from '../../contract/names.ts';
 import { MERGE_PATCH } from '../../controller/runners/kubernetes/api.ts';
 import { kubernetesRunners } from '../../controller/runners/kubernetes/provider.ts';
+import { neverAborts } from '../../time/clock.ts';
 import { eventually } from '../eventually.ts';
 import { providerContext } from '../fakes/provider-context.ts';
 import { apiCalls } from '../simulate/plane.ts';
@@ -59,7 +60,7 @@ test('a runner is one write at its creation, one at its lease and two at its end
   const each = <T>(work: (id: string, index: number) => Promise<T>) => Promise.all(ids.map(work));
 
   const creation = await writesOf(async () => {
-    await each(id => runners.create(id));
+    await each(id => runners.create(id, neverAborts()));
     await each((id, index) => {
       const ip = `10.9.0.${index + 1}`;
       const status = { podIP: ip, podIPs: [{ ip }], conditions: [{ type: 'Ready', status: 'True' }] };

@@ -7,6 +7,7 @@ import { kubectl } from '../../cluster/kubectl.ts';
 import { LABELS, runnerName, SERVICE_ACCOUNTS } from '../../contract/names.ts';
 import { kubernetesRunners } from '../../controller/runners/kubernetes/provider.ts';
 import { CONTROLLER_RIGHTS, type Right } from '../../manifests/parts/controller-rights.ts';
+import { neverAborts } from '../../time/clock.ts';
 import { eventually } from '../eventually.ts';
 import { providerContext } from '../fakes/provider-context.ts';
 import { asAccount, copyRunnersNamespace, type NamespaceCopy } from './runners-namespace-copy.ts';
@@ -82,7 +83,7 @@ function runnersOf(config: KubeConfig): { runners: Runners; logged: () => string
 /** A runner created by an administrator. */
 async function made(): Promise<string> {
   const id = randomUUID();
-  await whole.runners.create(id);
+  await whole.runners.create(id, neverAborts());
   return id;
 }
 
@@ -117,7 +118,7 @@ const NEEDED_BY: Readonly<Record<string, (config: KubeConfig) => Promise<string>
   'get pods': config => started(config, ({ runners }) => thrown(runners.deathOf(randomUUID()))),
   'list pods': watching,
   'watch pods': watching,
-  'create pods': config => started(config, ({ runners }) => thrown(runners.create(randomUUID()))),
+  'create pods': config => started(config, ({ runners }) => thrown(runners.create(randomUUID(), neverAborts()))),
   'delete pods': config => started(config, async ({ runners }) => thrown(runners.remove(await made()))),
   'patch pods': marking,
   'get endpointslices': naming(async () => `runners-${randomUUID()}`),

@@ -14,6 +14,7 @@ import {
   SERVICE_ACCOUNTS,
 } from '../../contract/names.ts';
 import { kubernetesRunners } from '../../controller/runners/kubernetes/provider.ts';
+import { neverAborts } from '../../time/clock.ts';
 import { type ProviderUnderTest, runnerProviderContract } from '../controller/runners/provider.contract.ts';
 import { eventually } from '../eventually.ts';
 import { providerContext } from '../fakes/provider-context.ts';
@@ -64,9 +65,9 @@ async function podRunners() {
     started.push(runners);
     return {
       ...runners,
-      create: (id: string) => {
+      create: (id: string, signal: AbortSignal) => {
         made.push(id);
-        return runners.create(id);
+        return runners.create(id, signal);
       },
     };
   };
@@ -117,7 +118,7 @@ it('says in the policy’s own words why the API server refuses a pod', async ()
     for (const browser of template?.spec?.containers ?? []) browser.image = 'localhost/another:1';
   });
   const provider = await under.another(copy, other);
-  await expect(provider.create(randomUUID())).rejects.toMatchObject({
+  await expect(provider.create(randomUUID(), neverAborts())).rejects.toMatchObject({
     code: 'runner_start_failed',
     message: expect.stringMatching(/^The API server refused the pod: .*'runner-pod-image'.*and no other/),
   });
@@ -130,7 +131,7 @@ it('[S6] a leased pod says whose it is, and outlives the template that warm ones
   });
   const provider = await under.another(copy, other);
   const [leased, warm] = [randomUUID(), randomUUID()];
-  for (const id of [leased, warm]) await provider.create(id);
+  for (const id of [leased, warm]) await provider.create(id, neverAborts());
   const lease = { sessionId: randomUUID(), epoch: 7, userIdHash: 'a-keyed-hash' };
   provider.markLeased(leased, lease);
   const podOf = async (id: string) => (await podsOf(copy.namespace, `${LABELS.runnerId}=${id}`))[0];
@@ -169,7 +170,7 @@ it('a runner removed while it starts is gone at once, not after the grace that r
   await using under = await podRunners();
   const provider = await under.another();
   const id = randomUUID();
-  await provider.create(id);
+  await provider.create(id, neverAborts());
   const [pod] = await podsOf(copy.namespace, `${LABELS.runnerId}=${id}`);
   // The moment in which the sidecar has begun and hears no signal yet; before it, there is no process to see.
   await eventually(

@@ -62,7 +62,7 @@ export function startKillable(
 }
 
 function callProvider(provider: RunnerProvider, method: string, id: string, exited: Promise<void>): Promise<unknown> {
-  if (method === 'create') return provider.create(id);
+  if (method === 'create') return provider.create(id, new AbortController().signal);
   if (method === 'deathOf') return provider.deathOf(id);
   if (method === 'remove') return provider.remove(id);
   if (method === 'list') return provider.list();

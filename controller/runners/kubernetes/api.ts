@@ -67,8 +67,8 @@ export function countWrites<Client extends object>(client: Client, onWrite: Prov
   });
 }
 
-/** Makes one call to the API server, with a bound. */
-export type BoundedApiCall = <T>(call: () => Promise<T>) => Promise<T>;
+/** Makes one call to the API server, with a bound. Rejects with the signal's reason when it aborts. */
+export type BoundedApiCall = <T>(call: () => Promise<T>, signal?: AbortSignal) => Promise<T>;
 
 /**
  * Retries when the server is busy (429, 5xx) or does not answer: after its Retry-After, else with back-off. Every
@@ -76,22 +76,24 @@ export type BoundedApiCall = <T>(call: () => Promise<T>) => Promise<T>;
  */
 export const apiCalls =
   (clock: Clock): BoundedApiCall =>
-  async call => {
+  async (call, signal = neverAborts()) => {
     for (let attempt = 0; ; attempt++) {
       try {
-        return await callWithin(TIMEOUT_MS, call(), clock);
+        signal.throwIfAborted();
+        return await callWithin(TIMEOUT_MS, call(), clock, signal);
       } catch (error) {
+        signal.throwIfAborted();
         const { fault, retryAfterMs } = apiFault(error);
         if ((fault !== 'busy' && fault !== 'unknown') || attempt === ATTEMPTS - 1) throw error;
-        if (retryAfterMs === null) await waitBackoff(attempt, BACKOFF, neverAborts(), clock);
-        else await clock.sleep(retryAfterMs * (1 + clock.random() / 4), neverAborts());
+        if (retryAfterMs === null) await waitBackoff(attempt, BACKOFF, signal, clock);
+        else await clock.sleep(retryAfterMs * (1 + clock.random() / 4), signal);
       }
     }
   };
 
-async function callWithin<T>(ms: number, promise: Promise<T>, clock: Clock): Promise<T> {
+async function callWithin<T>(ms: number, promise: Promise<T>, clock: Clock, signal: AbortSignal): Promise<T> {
   const timer = new AbortController();
-  const late = clock.sleep(ms, timer.signal, true).then(() => {
+  const late = clock.sleep(ms, AbortSignal.any([timer.signal, signal]), true).then(() => {
     throw new Error(`the API server did not answer within ${ms / 1000} s`);
   });
   try {

@@ -1,7 +1,6 @@
 import type { CoreV1Api, V1Pod, V1PodTemplate } from '@kubernetes/client-node';
 import { LABELS } from '../../../contract/names.ts';
 import { OmicronError } from '../../../contract/problem.ts';
-import { neverAborts } from '../../../time/clock.ts';
 import type { ProviderContext } from '../../ports/runners.ts';
 import { apiFault, type BoundedApiCall, refusalOf } from './api.ts';
 import { isKept, unmarkLeased } from './mark.ts';
@@ -35,7 +34,7 @@ export interface RunnerPods {
   seen(runnerId: string): V1Pod | undefined;
   /** As the watch has it, else as the API server does. Null: there is none. */
   find(runnerId: string): Promise<V1Pod | null>;
-  create(runnerId: string): Promise<void>;
+  create(runnerId: string, signal: AbortSignal): Promise<void>;
   remove(runnerId: string): Promise<'deleting' | 'gone'>;
 }
 
@@ -62,8 +61,8 @@ export function runnerPods(parts: PodParts): RunnerPods {
     seen,
     find,
 
-    async create(runnerId) {
-      const pod = seen(runnerId) ?? (await createPod(parts, runnerId)) ?? (await find(runnerId));
+    async create(runnerId, signal) {
+      const pod = seen(runnerId) ?? (await createPod(parts, runnerId, signal)) ?? (await find(runnerId));
       if (pod?.metadata?.labels?.[LABELS.runnerId] !== runnerId)
         throw new OmicronError(
           'runner_start_failed',
@@ -94,19 +93,19 @@ export function runnerPods(parts: PodParts): RunnerPods {
 /**
  * The pod of the template as it is now. Policies that do not know that template yet, or any more, are asked again. Null: one of its name exists.
  */
-async function createPod(parts: PodParts, runnerId: string): Promise<V1Pod | null> {
+async function createPod(parts: PodParts, runnerId: string, signal: AbortSignal): Promise<V1Pod | null> {
   const { core, call, namespace, template, names, nameOf, clock, log } = parts;
   const slice = names.place();
   for (let attempt = 1; ; attempt++) {
     const body = runnerPod(template(), runnerId, nameOf(runnerId), slice);
     try {
-      return await call(() => core.createNamespacedPod({ namespace, body }));
+      return await call(() => core.createNamespacedPod({ namespace, body }), signal);
     } catch (error) {
       if (apiFault(error).fault === 'conflict') return null;
       const refusal = refusalOf(error);
       if (!POD_POLICY.test(refusal?.policy ?? '') || attempt === RELEASE.tries) return throwStartFault(error);
       log.info({ runner_id: runnerId, ...refusal }, 'admission policy and template differ; retrying');
-      await clock.sleep(RELEASE.pauseMs, neverAborts());
+      await clock.sleep(RELEASE.pauseMs, signal);
     }
   }
 }

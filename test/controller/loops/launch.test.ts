@@ -5,12 +5,18 @@ import { launchLoop } from '../../../controller/loops/launch.ts';
 import type { Database } from '../../../controller/ports/database.ts';
 import type { RunnerProvider } from '../../../controller/ports/runners.ts';
 import { sqlFleet } from '../../../controller/store/fleet.ts';
-import { steppedClock } from '../../fakes/clock.ts';
+import { type SteppedClock, steppedClock } from '../../fakes/clock.ts';
 
 const START_MS = 60_000;
 
-/** Launches a runner that needs `needsMs`, on a database whose clock differs by `aheadMs`; it was launched `agedMs` ago. Answers what is written. */
-async function launch({ aheadMs, agedMs, needsMs }: Record<'aheadMs' | 'agedMs' | 'needsMs', number>) {
+/**
+ * Launches a runner that needs `needsMs`, on a database whose clock differs by `aheadMs`; it was launched `agedMs` ago. `create`: what creates it.
+ * Answers what is written.
+ */
+async function launch(
+  { aheadMs, agedMs, needsMs }: Record<'aheadMs' | 'agedMs' | 'needsMs', number>,
+  create: (clock: SteppedClock, signal: AbortSignal) => Promise<void> = async () => {},
+) {
   const clock = steppedClock();
   const written: string[] = [];
   const id = randomUUID();
@@ -51,7 +57,7 @@ async function launch({ aheadMs, agedMs, needsMs }: Record<'aheadMs' | 'agedMs' 
   } as unknown as Database; // the rest is not called
   const provider = {
     name: 'fake',
-    create: async () => {},
+    create: (_id: string, signal: AbortSignal) => create(clock, signal),
     async whenWarm(_id: string, signal: AbortSignal) {
       await new Promise(setImmediate); // the deadline's own wait begins
       clock.advance(needsMs);
@@ -87,3 +93,14 @@ it.each([-300_000, 0, 300_000])(
     expect(await launch({ aheadMs, agedMs: 30_000, needsMs: 50_000 })).toBe('runner_lost');
   },
 );
+
+it('ends a creation that is not answered with the time of its start', async () => {
+  const unanswered = async (clock: SteppedClock, signal: AbortSignal) => {
+    await new Promise(setImmediate); // the deadline's own wait begins
+    clock.advance(START_MS);
+    await new Promise(setImmediate);
+    signal.throwIfAborted();
+    await new Promise(() => {}); // else without end
+  };
+  expect(await launch({ aheadMs: 0, agedMs: 0, needsMs: 0 }, unanswered)).toBe('runner_lost');
+});

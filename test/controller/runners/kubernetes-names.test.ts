@@ -14,6 +14,7 @@ import {
 import { nameSlice } from '../../../controller/runners/kubernetes/name-slices.ts';
 import { entryOf, tombstone } from '../../../controller/runners/kubernetes/names.ts';
 import { kubernetesRunners } from '../../../controller/runners/kubernetes/provider.ts';
+import { neverAborts } from '../../../time/clock.ts';
 import { eventually } from '../../eventually.ts';
 import { type FakeApiServer, fakeApiServer } from '../../fakes/api-server.ts';
 import { type SteppedClock, steppedClock } from '../../fakes/clock.ts';
@@ -148,12 +149,12 @@ it('no more than 100 runners of one process have their names in one slice', asyn
   const server = await api();
   const { provider } = await replica(server);
   const ids = Array.from({ length: 101 }, () => randomUUID());
-  for (const id of ids) await provider.create(id);
+  for (const id of ids) await provider.create(id, neverAborts());
   const places = ids.map(id => server.objects.get(`pods/${runnerName(id)}`)?.metadata?.labels?.[LABELS.nameSlice]);
   expect(places.filter(place => place === places[0])).toHaveLength(100);
   const another = await replica(await api());
   const [id] = ids;
-  await another.provider.create(id ?? '');
+  await another.provider.create(id ?? '', neverAborts());
   expect(new Set(places).size).toBe(2);
 });
 
@@ -316,7 +317,7 @@ it('is given back to Karpenter and the autoscaler while it sends its video, thou
   const server = await api();
   const { provider } = await replica(server);
   const id = randomUUID();
-  await provider.create(id);
+  await provider.create(id, neverAborts());
   const key = `pods/${runnerName(id)}`;
   const annotations = () => server.objects.get(key)?.metadata?.annotations;
   provider.markLeased(id, { sessionId: id, epoch: 1, userIdHash: 'a' });

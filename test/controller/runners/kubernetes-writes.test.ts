@@ -3,6 +3,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { RUNNER_TEMPLATE } from '../../../contract/names.ts';
 import type { ProviderWrite } from '../../../controller/ports/runners.ts';
 import { kubernetesRunners } from '../../../controller/runners/kubernetes/provider.ts';
+import { neverAborts } from '../../../time/clock.ts';
 import { fakeApiServer } from '../../fakes/api-server.ts';
 import { steppedClock } from '../../fakes/clock.ts';
 import { providerContext } from '../../fakes/provider-context.ts';
@@ -29,7 +30,7 @@ it('reports each write to the API server, the refused one too, and no read', asy
   });
   const id = randomUUID();
   api.failNext('POST', 'pods', { status: 503 });
-  await provider.create(id);
+  await provider.create(id, neverAborts());
   await provider.deathOf(id);
   await provider.remove(id);
   const sent = api.calls.filter(call => !call.startsWith('GET ')).length;

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { neverAborts } from '../../../time/clock.ts';
 import { eventually } from '../../eventually.ts';
 import { runnerProviderContract } from './provider.contract.ts';
 import { MIB, processesOf, realRunners } from './real-runners.ts';
@@ -15,7 +16,7 @@ it('local: says with the last lines of its log why a runner’s process ended', 
   await using under = await realRunners({ jwks: 'not a key set' });
   const provider = under.another();
   const id = randomUUID();
-  await provider.create(id);
+  await provider.create(id, neverAborts());
   const error = await provider.whenWarm(id, AbortSignal.timeout(WARM_MS)).catch((cause: unknown) => cause);
   expect(error).toMatchObject({
     code: 'runner_start_failed',
@@ -28,7 +29,7 @@ it('local: keeps a runner’s folder from others and the controller’s secrets 
   await using under = await realRunners();
   const provider = under.another();
   const id = randomUUID();
-  await provider.create(id);
+  await provider.create(id, neverAborts());
   await provider.whenWarm(id, AbortSignal.timeout(WARM_MS));
   for (const path of [under.root, join(under.root, id), join(under.root, id, 'output')])
     expect((await stat(path)).mode & 0o077).toBe(0);
@@ -64,7 +65,7 @@ it('local: kills a runner with its browser when they take too much memory, also 
   await using under = await realRunners();
   const id = randomUUID();
   const earlier = under.another();
-  await earlier.create(id);
+  await earlier.create(id, neverAborts());
   await earlier.whenWarm(id, AbortSignal.timeout(WARM_MS));
   const provider = under.another({ memoryBytesMax: 64 * MIB });
   const death = await eventually('its death', () => provider.deathOf(id));
@@ -79,7 +80,7 @@ it('local: a runner that does not answer is killed within 30 s, and its death sa
   await using under = await realRunners();
   const id = randomUUID();
   const provider = under.another();
-  await provider.create(id);
+  await provider.create(id, neverAborts());
   await provider.whenWarm(id, AbortSignal.timeout(WARM_MS));
   const { pid } = JSON.parse(await readFile(join(under.root, id, 'process.json'), 'utf8'));
   process.kill(pid, 'SIGSTOP');

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { OmicronError } from '../../../contract/problem.ts';
 import type { RunnerProvider } from '../../../controller/ports/runners.ts';
+import { neverAborts } from '../../../time/clock.ts';
 import { eventually } from '../../eventually.ts';
 
 type StartFailure = 'runner_start_failed' | 'sandbox_runtime_required';
@@ -48,11 +49,11 @@ export function runnerProviderContract(
       const [one, two] = [await under.another(), await under.another()];
       const id = randomUUID();
       expect(await one.list()).not.toContain(id);
-      await Promise.all([one.create(id), one.create(id), two.create(id)]);
+      await Promise.all([one.create(id, neverAborts()), one.create(id, neverAborts()), two.create(id, neverAborts())]);
       const warm = await one.whenWarm(id, soon());
       expect(warm).toEqual({ bootId: expect.any(String), endpoint: expect.stringMatching(/^http:\/\//) });
       expect(await two.whenWarm(id, soon())).toEqual(warm); // one runner, not three
-      await two.create(id);
+      await two.create(id, neverAborts());
       expect(await one.whenWarm(id, soon())).toEqual(warm);
       expect((await fetch(`${warm.endpoint}/healthz`)).status).toBe(200);
       for (const provider of [one, two]) {
@@ -72,7 +73,7 @@ export function runnerProviderContract(
       await using under = await open();
       const [one, two] = [await under.another(), await under.another()];
       const id = randomUUID();
-      await one.create(id);
+      await one.create(id, neverAborts());
       await one.whenWarm(id, soon());
       await under.kill(id);
       for (const provider of [one, two])
@@ -100,7 +101,7 @@ export function runnerProviderContract(
       await using under = await open();
       const provider = await under.broken(why);
       const id = randomUUID();
-      await provider.create(id);
+      await provider.create(id, neverAborts());
       const error = await provider.whenWarm(id, soon()).catch((cause: unknown) => cause);
       expect(error).toBeInstanceOf(OmicronError);
       expect(error).toMatchObject({ code: why, message: expect.stringMatching(/.{20}/) });
@@ -112,7 +113,7 @@ export function runnerProviderContract(
       await using under = await open();
       const provider = await under.another();
       const id = randomUUID();
-      await provider.create(id);
+      await provider.create(id, neverAborts());
       const stop = new AbortController();
       const waiting = provider.whenWarm(id, stop.signal);
       stop.abort();
