@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { INSTANCE_NAMES, INSTANCES } from '../../cli/cost/prices.ts';
-import { TOMBSTONES_MAX } from '../../contract/names.ts';
+import { ENV, TOMBSTONES_MAX } from '../../contract/names.ts';
 import { fitRunners } from '../../contract/node-capacity.ts';
 import { PROFILE_LIMITS } from '../../contract/profile.ts';
 import { parseQuantity } from '../../contract/quantity.ts';
@@ -33,6 +33,14 @@ const find = (env: keyof typeof ENVIRONMENTS, kind: string, name: string) => {
 };
 const runnerSpec = (env: keyof typeof ENVIRONMENTS) =>
   readField(find(env, 'PodTemplate', 'pw-mcp-runner'), 'template', 'spec');
+
+test('the pool of prod is sized by demand, for a step to four claims a second with starts of ten seconds', () => {
+  const data = readField(find('prod', 'ConfigMap', 'browser-session-controller'), 'data');
+  const [idle, most] = [ENV.poolIdle, ENV.poolIdleMax].map(name => Number(readField(data, name)));
+  expect(most).toBeGreaterThanOrEqual(4 * 10 * 1.5);
+  expect(idle).toBeLessThan(most ?? 0);
+  expect(most).toBeLessThan(ENVIRONMENTS.prod.limits.capacity / 2); // sessions find a place beside it
+});
 
 describe.each(['local', 'dev', 'prod'] as const)('%s', name => {
   const env = ENVIRONMENTS[name];
