@@ -43,7 +43,8 @@ unix_socket_dir =
 auth_type = any
 pool_mode = transaction
 default_pool_size = ${serverConnections}
-max_client_conn = 200
+server_idle_timeout = 2
+max_client_conn = 1000
 ${tls ? `client_tls_sslmode = require\nclient_tls_key_file = ${keyFile}\nclient_tls_cert_file = ${certFile}\n` : ''}`,
   );
   for (const path of [folder, ini, ...(tls ? [keyFile, certFile] : [])]) await chmod(path, 0o755);

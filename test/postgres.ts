@@ -12,6 +12,13 @@ export const emptyDatabaseUrl = (): Promise<string> => newDatabaseUrl('template1
 /** A new database that is migrated; as a copy, in half the time. */
 export const migratedDatabaseUrl = (): Promise<string> => newDatabaseUrl(inject('postgresTemplate'));
 
+let way: (url: string) => string = url => url;
+
+/** New databases are reached this way from here on: by a pooler. */
+export function reachDatabases(by: (url: string) => string): void {
+  way = by;
+}
+
 async function newDatabaseUrl(template: string): Promise<string> {
   const server: string | undefined = inject('postgresUrl');
   if (server === undefined) throw new Error('only integration tests have a Postgres: see UNIT in vitest.config.ts');
@@ -24,7 +31,7 @@ async function newDatabaseUrl(template: string): Promise<string> {
   } finally {
     await client.end();
   }
-  return `${server}/${name}`;
+  return way(`${server}/${name}`);
 }
 
 /** A migrated database with a pool of its own; closed with the test. */

@@ -1,0 +1,3 @@
+import { runPooled } from './pooled.ts';
+
+await runPooled(() => import('../controller/line.test.ts'));

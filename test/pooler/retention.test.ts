@@ -1,0 +1,3 @@
+import { runPooled } from './pooled.ts';
+
+await runPooled(() => import('../controller/retention.test.ts'));
