@@ -48,6 +48,9 @@ export const PORTS = {
   egressAdmin: 9090,
 } as const;
 
+/** Where a runner on a cluster sends its spans, at the controller. */
+export const RUNNER_TRACES_PATH = '/internal/runner-traces';
+
 export const LABELS = {
   app: 'app',
   runnerApp: 'pw-mcp-runner',

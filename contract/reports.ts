@@ -88,6 +88,62 @@ export const eventReport = z
   })
   .meta({ id: 'EventReport' });
 
+/** Spans in one report of a runner; its SDK sends no more at once. */
+export const REPORTED_SPANS_MAX = 512;
+
+const traceId = z.string().regex(/^[\da-f]{32}$/);
+const spanId = z.string().regex(/^[\da-f]{16}$/);
+const nanoseconds = z.string().regex(/^\d{1,19}$/);
+
+const reportedSpan = z
+  .object({
+    traceId: traceId.describe('Id of the trace, in hex.'),
+    spanId: spanId.describe('Id of the span, in hex.'),
+    parentSpanId: spanId.optional().describe('Id of the span above it.'),
+    name: z
+      .string()
+      .regex(/^[\w /:.{}*-]{1,120}$/)
+      .describe('Name of a route, a tool or a step.'),
+    kind: z.int().min(0).max(5).describe('`SpanKind` of OTLP, as a number.'),
+    startTimeUnixNano: nanoseconds.describe('Start, in nanoseconds since 1970.'),
+    endTimeUnixNano: nanoseconds.describe('End, in nanoseconds since 1970.'),
+    attributes: z
+      .array(
+        z.object({
+          key: z.string().max(100).describe('Name of the attribute.'),
+          value: z.record(z.string(), z.unknown()).describe('`AnyValue` of OTLP.'),
+        }),
+      )
+      .max(64)
+      .default([])
+      .describe('Attributes; those that no span of this product has are left out.'),
+    links: z
+      .array(z.object({ traceId: traceId.describe('Id of its trace.'), spanId: spanId.describe('Id of the span.') }))
+      .max(128)
+      .default([])
+      .describe('Spans of other traces.'),
+    status: z.object({ code: z.int().optional().describe('2: the span failed.') }).default({}).describe('How it ended.'),
+  })
+  .meta({ id: 'ReportedSpan' });
+
+/** Body of `POST /internal/runner-traces` (artifact token): what is kept of OTLP over HTTP, in JSON. */
+export const spanReport = z
+  .object({
+    resourceSpans: z
+      .array(
+        z.object({
+          scopeSpans: z
+            .array(z.object({ spans: z.array(reportedSpan).max(REPORTED_SPANS_MAX).describe('Spans that have ended.') }))
+            .max(8)
+            .describe('Spans by the library that made them.'),
+        }),
+      )
+      .max(8)
+      .describe('Spans by program.'),
+  })
+  .meta({ id: 'SpanReport' });
+export type SpanReport = z.infer<typeof spanReport>;
+
 /** Body of `POST /internal/runner-artifacts` (artifact token). */
 export const artifactReport = z
   .discriminatedUnion('state', [

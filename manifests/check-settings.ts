@@ -1,33 +1,73 @@
+import { BlockList, isIP } from 'node:net';
 import { CONSOLE_SETTINGS } from '../console/settings.ts';
 import { expiredFault, readAuthorities } from '../contract/authorities.ts';
 import { ENV } from '../contract/names.ts';
 import { CONTROLLER_SETTINGS } from '../controller/settings.ts';
 import { EGRESS_SETTINGS } from '../egress/settings.ts';
-import type { Variables } from '../process/environment.ts';
+import { EnvironmentError, type Variables } from '../process/environment.ts';
+import { otlpUrl } from '../process/otlp-environment.ts';
 import { findUnknownSettings } from '../process/unknown-settings.ts';
 import { RUNNER_SETTINGS } from '../runner/settings.ts';
 import { SIDECAR } from '../runner/uploader/settings.ts';
 import type { ConfiguredProgram, Environment } from './environment-type.ts';
+import { TELEMETRY_SETTINGS } from './telemetry.ts';
 
 /** The settings of each program, as it parses them when it starts. */
 export const PROGRAM_SETTINGS: Readonly<Record<ConfiguredProgram, Variables>> = {
-  controller: CONTROLLER_SETTINGS,
-  egress: EGRESS_SETTINGS,
-  console: CONSOLE_SETTINGS,
+  controller: { ...CONTROLLER_SETTINGS, ...TELEMETRY_SETTINGS },
+  egress: { ...EGRESS_SETTINGS, ...TELEMETRY_SETTINGS },
+  console: { ...CONSOLE_SETTINGS, ...TELEMETRY_SETTINGS },
   runner: RUNNER_SETTINGS,
   uploader: SIDECAR,
 };
 
 /** Refuses further settings of an environment with which a program would not start: one line each, with what to write instead. */
-export function checkSettings({ name: environment, settings = {} }: Pick<Environment, 'name' | 'settings'>): void {
-  const faults = (Object.keys(settings) as ConfiguredProgram[]).flatMap(program =>
+export function checkSettings(
+  env: Pick<Environment, 'name' | 'settings' | 'collector'> & Partial<Pick<Environment, 'privateSites'>>,
+): void {
+  const { name: environment, settings = {} } = env;
+  const ofPrograms = (Object.keys(settings) as ConfiguredProgram[]).flatMap(program =>
     Object.entries(settings[program] ?? {}).flatMap(([name, value]) => {
       const why = whyWrong(program, name, value);
       return why === undefined ? [] : [`  settings.${program}.${name} ${why}`];
     }),
   );
+  const faults = [...ofPrograms, ...collectorFaults(env)];
   if (faults.length > 0)
     throw new Error(`manifests/environments.ts: the environment ${environment} is wrong:\n${faults.join('\n')}`);
+}
+
+/** Of a collector to which no program could send, or that pages could reach. */
+function collectorFaults({
+  collector,
+  privateSites,
+}: Pick<Environment, 'collector'> & Partial<Pick<Environment, 'privateSites'>>): string[] {
+  if (collector === undefined) return [];
+  const { endpoint, to, ports, traceRatio } = collector;
+  const faults: string[] = [];
+  try {
+    const url = otlpUrl('controller', 'TRACES', { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint || '""' });
+    const host = new URL(url ?? '').hostname.replace(/^\[|\]$/g, '');
+    const sites = privateSites?.cidrs.find(cidr => isIP(host) !== 0 && holds(cidr, host));
+    if (sites !== undefined)
+      faults.push(`endpoint ${endpoint} is in ${sites} of privateSites, which pages may reach: take it out there`);
+  } catch (error) {
+    if (!(error instanceof EnvironmentError)) throw error;
+    faults.push(`endpoint ${error.faults.map(([, why]) => why).join('; ')}`);
+  }
+  if (to.length === 0 || ports.length === 0)
+    faults.push('needs `to`, its pods or addresses, and `ports`, e.g. [4318]: NetworkPolicies open nothing else');
+  if (traceRatio !== undefined && !(Number(traceRatio) >= 0 && Number(traceRatio) <= 1 && traceRatio.trim() !== ''))
+    faults.push(`traceRatio "${traceRatio}" is no share of traces: write a number from 0 to 1, e.g. '0.1'`);
+  return faults.map(fault => `  collector.${fault}`.replace('collector.needs', 'collector needs'));
+}
+
+function holds(cidr: string, address: string): boolean {
+  const [network = '', prefix] = cidr.split('/');
+  const family = isIP(network) === 6 ? 'ipv6' : 'ipv4';
+  const list = new BlockList();
+  list.addSubnet(network, Number(prefix), family);
+  return list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
 }
 
 function whyWrong(program: ConfiguredProgram, name: string, value: unknown): string | undefined {

@@ -1,6 +1,7 @@
 import type { k8s } from 'cdk8s-plus-28';
 import type { ApiNamespace, Architecture, Setting } from '../contract/names.ts';
 import type { Resources } from '../contract/runner-shapes.ts';
+import type { TelemetrySetting } from './telemetry.ts';
 
 /** Address of the console for people, and the issuers that sign them in. */
 export interface ConsoleChoices {
@@ -32,7 +33,9 @@ export interface ConsoleChoices {
 }
 
 /** Values by variable. The sandbox of Chromium is no choice of an environment. */
-export type FurtherSettings = Readonly<Partial<Record<Exclude<Setting, 'OMICRON_CHROMIUM_SANDBOX'>, string>>>;
+export type FurtherSettings = Readonly<
+  Partial<Record<Exclude<Setting, 'OMICRON_CHROMIUM_SANDBOX'> | TelemetrySetting, string>>
+>;
 
 /** The programs whose settings an environment may choose. */
 export type ConfiguredProgram = 'controller' | 'egress' | 'console' | 'runner' | 'uploader';
@@ -155,6 +158,20 @@ export interface Environment {
   readonly secretStore: 'vault-sql' | 'vault-rest' | 'vault-kv';
   /** Peers of HashiCorp Vault, with `vault-kv`. */
   readonly vault?: { readonly to: readonly k8s.NetworkPolicyPeer[]; readonly ports: readonly number[] };
+  /**
+   * A collector of OpenTelemetry, which gets the traces of every program and the metrics of controller and egress proxy: docs/operations.md,
+   * "Traces". Runners send their spans to the controller.
+   */
+  readonly collector?: {
+    /** Its OTLP over HTTP, e.g. `http://otel-collector.monitoring.svc.cluster.local:4318`. */
+    readonly endpoint: string;
+    /** Its pods, or its addresses. */
+    readonly to: readonly k8s.NetworkPolicyPeer[];
+    /** Ports of its pods, which its Service may name otherwise. */
+    readonly ports: readonly number[];
+    /** The share of the traces that begin here and are kept, e.g. `0.1`; all unless given. A caller's own decision holds. */
+    readonly traceRatio?: string;
+  };
   /** Namespace of a Prometheus that reads ServiceMonitors and PrometheusRules. */
   readonly monitoringNamespace?: string;
   /** Source that Argo CD reads: a git repository, or `oci://` with the artifact `manifests` of a release and its version. */

@@ -37,6 +37,9 @@ export const STORE_KEYS = {
   'vault-kv': [ENV.vaultUrl, ENV.vaultMount, ENV.vaultToken],
 } as const;
 
+/** Headers of what is sent to a collector, such as a key; the Secret of each program may have it. */
+export const COLLECTOR_HEADERS = 'OTEL_EXPORTER_OTLP_HEADERS';
+
 /** Every setting that a Secret holds; some hold it only where it is needed. */
 export const SECRET_SETTINGS: ReadonlySet<string> = new Set([
   ...Object.values(SECRETS).flatMap(({ keys }) => [...keys]),
@@ -44,6 +47,7 @@ export const SECRET_SETTINGS: ReadonlySet<string> = new Set([
   ENV.profileKey,
   ENV.consoleOidcClientSecret,
   ENV.consolePlatformSecret,
+  COLLECTOR_HEADERS,
 ]);
 
 /** The public half of the signing key. Not secret; made with it, for it must fit. */

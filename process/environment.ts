@@ -11,9 +11,12 @@ export type Fault = readonly [name: string, why: string];
 
 /** Thrown for a wrong environment. The message has one line for each variable that is missing or wrong, and no value of a secret. */
 export class EnvironmentError extends Error {
+  readonly faults: readonly Fault[];
+
   constructor(program: string, faults: readonly Fault[]) {
     super(`The ${program} cannot start:\n${faults.map(([name, why]) => `  ${name} ${why}`).join('\n')}`);
     this.name = 'EnvironmentError';
+    this.faults = faults;
   }
 }
 

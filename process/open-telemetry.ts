@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import {
   createNoopMeter,
+  type HrTime,
   type Link,
   type Meter,
   type Span as OtelSpan,
@@ -11,12 +12,19 @@ import {
   trace,
 } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
-import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
+import {
+  defaultResource,
+  detectResources,
+  envDetector,
+  type Resource,
+  resourceFromAttributes,
+} from '@opentelemetry/resources';
 import {
   AlwaysOffSampler,
   AlwaysOnSampler,
   BatchSpanProcessor,
   ParentBasedSampler,
+  type ReadableSpan,
   type Sampler,
   TraceIdRatioBasedSampler,
   TracerProvider,
@@ -26,6 +34,8 @@ import { exportTimeoutMs, type OtelEnvironment, wholeNumber } from './otlp-envir
 import {
   NO_SPAN,
   permittedAttributes,
+  type RelayedProgram,
+  type RelayedSpan,
   type Span,
   type SpanAttributes,
   type SpanIds,
@@ -51,19 +61,21 @@ const KINDS = { server: SpanKind.SERVER, client: SpanKind.CLIENT, internal: Span
 export function openTelemetry(program: TracedProgram, environment: OtelEnvironment): Tracer {
   const active = new AsyncLocalStorage<OtelSpan>();
   const losses = countLosses(program.onLost);
+  const batches = () =>
+    new BatchSpanProcessor({
+      ...batchesOf(program, environment),
+      selfObsMeterProvider: { getMeter: () => losses.meter },
+    });
   const provider = new TracerProvider({
     resource: defaultResource()
       .merge(resourceFromAttributes({ 'service.name': program.name, 'service.version': program.version }))
       .merge(detectResources({ detectors: [envDetector] })), // OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES
     sampler: readSampler(program.name, environment),
     spanLimits: { attributeValueLengthLimit: VALUE_CHARACTERS_MAX },
-    spanProcessors: [
-      new BatchSpanProcessor({
-        ...batchesOf(program.name, environment),
-        selfObsMeterProvider: { getMeter: () => losses.meter },
-      }),
-    ],
+    spanProcessors: [batches()],
   });
+  // A queue of their own: however many others send, this program's spans find a place.
+  let relayed: BatchSpanProcessor | undefined;
   const tracer = provider.getTracer('omicron-browser', program.version);
 
   const open = (name: string, { kind, attributes = {}, parent, link }: SpanOptions): Span => {
@@ -94,10 +106,15 @@ export function openTelemetry(program: TracedProgram, environment: OtelEnvironme
       const span = active.getStore()?.spanContext();
       return span && writeTraceparent(span);
     },
+    relay(spans, from) {
+      relayed ??= batches();
+      for (const span of spans) relayed.onEnd(readableSpan(span, from));
+    },
     async stop() {
       const { promise: late, resolve } = Promise.withResolvers<void>();
       const timer = setTimeout(resolve, STOP_MS);
-      await Promise.race([provider.shutdown().catch(() => {}), late]);
+      const sent = Promise.allSettled([provider.shutdown(), relayed?.shutdown()]);
+      await Promise.race([sent, late]);
       clearTimeout(timer);
       losses.report();
     },
@@ -151,6 +168,47 @@ function linksTo(traceparent: string | undefined): Link[] {
   return context === undefined ? [] : [{ context }];
 }
 
+/** A span of another program as this SDK passes its own on. Attributes without the form of one are left out, as in spans that begin here. */
+function readableSpan(span: RelayedSpan, { name, attributes }: RelayedProgram): ReadableSpan {
+  const context = (spanId: string, traceId = span.traceId): SpanContext => ({ traceId, spanId, traceFlags: 1 });
+  const [startTime, endTime] = [readNanos(span.startTimeUnixNano), readNanos(span.endTimeUnixNano)];
+  const sent = span.attributes.map(({ key, value }) => [key, Object.values(value)[0]]);
+  return {
+    name: span.name,
+    kind: Object.values(KINDS).find(kind => kind === span.kind - 1) ?? SpanKind.INTERNAL,
+    spanContext: () => context(span.spanId),
+    ...(span.parentSpanId ? { parentSpanContext: { ...context(span.parentSpanId), isRemote: true } } : {}),
+    startTime,
+    endTime,
+    status: { code: span.failed ? SpanStatusCode.ERROR : SpanStatusCode.UNSET },
+    attributes: { ...permittedAttributes(Object.fromEntries(sent)), ...permittedAttributes(attributes) },
+    links: span.links.map(({ traceId, spanId }) => ({ context: context(spanId, traceId) })),
+    events: [],
+    duration: [endTime[0] - startTime[0], endTime[1] - startTime[1]],
+    ended: true,
+    resource: relayedResource(name),
+    instrumentationScope: { name: 'omicron-browser' },
+    droppedAttributesCount: 0,
+    droppedEventsCount: 0,
+    droppedLinksCount: 0,
+  };
+}
+
+const readNanos = (text: string): HrTime => [Number(BigInt(text) / 1_000_000_000n), Number(BigInt(text) % 1_000_000_000n)];
+
+/** One for each program: the exporter groups spans by it. */
+const resources = new Map<string, Resource>();
+
+function relayedResource(name: string): Resource {
+  const known =
+    resources.get(name) ??
+    defaultResource()
+      .merge(detectResources({ detectors: [envDetector] })) // the deployment's OTEL_RESOURCE_ATTRIBUTES
+      .merge(resourceFromAttributes({ 'service.name': name }));
+  resources.set(name, known);
+  return known;
+}
+
 const idsOf = ({ traceId, spanId }: SpanContext, parent?: string): SpanIds => ({
   trace_id: traceId,
   span_id: spanId,
@@ -161,13 +219,13 @@ const idsOf = ({ traceId, spanId }: SpanContext, parent?: string): SpanIds => ({
  * Address, headers and certificates are read by the exporter; the SDK reads no variable of batches.
  * https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/#batch-span-processor
  */
-function batchesOf(program: string, environment: OtelEnvironment) {
+function batchesOf({ name: program, headers }: TracedProgram, environment: OtelEnvironment) {
   const timeoutMillis = exportTimeoutMs(program, 'TRACES', environment, EXPORT_TIMEOUT_MS);
   const read = (name: string, range: Parameters<typeof wholeNumber>[3]) =>
     wholeNumber(program, environment, [`OTEL_BSP_${name}`], range);
   const maxQueueSize = read('MAX_QUEUE_SIZE', QUEUE);
   return {
-    exporter: new OTLPTraceExporter({ timeoutMillis }),
+    exporter: new OTLPTraceExporter({ timeoutMillis, ...(headers && { headers: async () => ({ ...headers() }) }) }),
     maxQueueSize,
     maxExportBatchSize: Math.min(maxQueueSize, read('MAX_EXPORT_BATCH_SIZE', BATCH)),
     exportTimeoutMillis: read('EXPORT_TIMEOUT', { ...DELAY_MS, otherwise: timeoutMillis }),

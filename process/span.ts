@@ -104,8 +104,32 @@ export interface Tracer {
   current(): SpanIds | undefined;
   /** The running span, as a header for the next program. */
   traceparent(): string | undefined;
+  /** Sends spans of another program on, beside its own. */
+  relay(spans: readonly RelayedSpan[], from: RelayedProgram): void;
   /** Sends what waits, for a short time. */
   stop(): Promise<void>;
+}
+
+/** A span of another program, as OTLP has it: https://github.com/open-telemetry/opentelemetry-proto/blob/main/opentelemetry/proto/trace/v1/trace.proto */
+export interface RelayedSpan {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string | undefined;
+  readonly name: string;
+  /** `SPAN_KIND_INTERNAL` is 1, `SPAN_KIND_SERVER` 2 and `SPAN_KIND_CLIENT` 3. */
+  readonly kind: number;
+  readonly startTimeUnixNano: string;
+  readonly endTimeUnixNano: string;
+  readonly attributes: readonly { readonly key: string; readonly value: Readonly<Record<string, unknown>> }[];
+  readonly links: readonly { readonly traceId: string; readonly spanId: string }[];
+  readonly failed: boolean;
+}
+
+/** The program that made them. */
+export interface RelayedProgram {
+  readonly name: string;
+  /** Attributes that each of its spans has, whatever it says itself. */
+  readonly attributes: SpanAttributes;
 }
 
 export const NO_SPAN: Span = {
@@ -124,4 +148,6 @@ export interface TracedProgram {
   readonly version: string;
   /** Called with the number of spans that no collector took, at most once in ten seconds. */
   readonly onLost: (spans: number) => void;
+  /** Headers of each export, beside those of the environment. */
+  readonly headers?: () => Readonly<Record<string, string>>;
 }

@@ -1,5 +1,14 @@
 import { otlpUrl } from './otlp-environment.ts';
-import { NO_SPAN, type Span, type SpanIds, type SpanOptions, type TracedProgram, type Tracer } from './span.ts';
+import {
+  NO_SPAN,
+  type RelayedProgram,
+  type RelayedSpan,
+  type Span,
+  type SpanIds,
+  type SpanOptions,
+  type TracedProgram,
+  type Tracer,
+} from './span.ts';
 
 // Traces of this process, by OpenTelemetry: docs/operations.md, "Traces". Off unless the standard variables name an endpoint.
 
@@ -60,6 +69,9 @@ export async function startTracing(
 
 /** Whether spans go anywhere: listeners that only serve them are left out otherwise. */
 export const isTracing = (): boolean => tracer !== undefined;
+
+/** Sends spans of another program on; none where nothing is traced. */
+export const relaySpans = (spans: readonly RelayedSpan[], from: RelayedProgram): void => tracer?.relay(spans, from);
 
 /** Opens a span; the caller ends it. */
 export const openSpan = (name: string, options: SpanOptions): Span => tracer?.open(name, options) ?? NO_SPAN;

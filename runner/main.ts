@@ -7,7 +7,7 @@ import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promi
 import { pino } from 'pino';
 import { chromium } from 'playwright-core';
 import { expiredFault } from '../contract/authorities.ts';
-import { ENV } from '../contract/names.ts';
+import { ENV, RUNNER_TRACES_PATH } from '../contract/names.ts';
 import { OmicronError } from '../contract/problem.ts';
 import { maySharePort } from '../http/share-port.ts';
 import manifest from '../package.json' with { type: 'json' };
@@ -68,7 +68,12 @@ const log = pino(
 );
 const { version } = manifest;
 const onLost = (spans: number) => log.warn({ spans }, 'spans lost: the collector does not take them');
-const stopTracing = await startTracing({ name: 'omicron-runner', version, onLost }, process.env);
+// On a cluster the controller takes the spans (docs/adr/0113), and asks for a token. They end after the redemption, which brings it.
+const isRelayed = process.env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT === settings.controllerUrl + RUNNER_TRACES_PATH;
+let artifactToken: string | undefined;
+const headers = (): Record<string, string> =>
+  isRelayed && artifactToken !== undefined ? { authorization: `Bearer ${artifactToken}` } : {};
+const stopTracing = await startTracing({ name: 'omicron-runner', version, onLost, headers }, process.env);
 mkdirSync(settings.outputDir, { recursive: true });
 const temp = createTempDir(settings.runnerId);
 process.once('exit', () => temp.remove());
@@ -103,7 +108,9 @@ const forwarder =
 const trustedSpki = [settings.chromiumSpki, forwarder?.certificateSpki].filter(each => each !== undefined).join(',');
 
 const remote = settings.remoteBrowser && (await text(process.stdin));
-const controller = controllerClient(settings.controllerUrl);
+const controller = controllerClient(settings.controllerUrl, answer => {
+  artifactToken = answer.artifact_token;
+});
 const runner = createRunner({
   runnerId: settings.runnerId,
   keys: settings.controllerKeys,

@@ -21,6 +21,7 @@ import { liveSessionOf, tokenLeaseEnded } from './live-session.ts';
 import { userActionNotFound } from './problems.ts';
 import { type RunnerGrantRoutes, runnerGrantRoutes } from './runner-grants.ts';
 import { type RunnerReportRoutes, runnerReportRoutes } from './runner-reports.ts';
+import { runnerTraceRoutes } from './runner-traces.ts';
 
 export interface RunnerRoutes extends RunnerGrantRoutes, RunnerReportRoutes {
   userActions: UserActions;
@@ -123,4 +124,5 @@ export const runnerRoutes: FastifyPluginAsyncZod<RunnerRoutes> = async (app, par
   );
 
   await app.register(runnerReportRoutes, parts);
+  await app.register(runnerTraceRoutes, parts);
 };

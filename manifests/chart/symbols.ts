@@ -142,6 +142,12 @@ export const MARKED: Environment = {
   logLevel: text('logLevel') as 'info',
   secretStore: 'vault-kv',
   vault: { to: [peer('vault.to', 'objects')], ports: ports('vault.ports') },
+  collector: {
+    endpoint: text('collector.endpoint'),
+    to: [peer('collector.to', 'objects')],
+    ports: ports('collector.ports'),
+    traceRatio: text('collector.traceRatio'),
+  },
   monitoringNamespace: text('monitoringNamespace'),
   gitops: {
     repository: mark(`${REPOSITORY}.git`, { path: 'gitops.repository', kind: 'text' }),

@@ -10,6 +10,8 @@ import { MARKED } from './symbols.ts';
 /** Goes into texts that are quoted already. */
 const word = z.string().regex(/^[^"\\\s]+$/);
 const url = z.string().regex(/^https?:\/\/[^"\\\s]+$/);
+/** Without a name, a password or a query, which may be a key: docs/operations.md, "Traces". */
+const collectorUrl = z.string().regex(/^https?:\/\/[^"\\\s@?#]+$/);
 const source = z.string().regex(/^(https?|oci):\/\/[^"\\\s]+$/);
 const cidr = z.string().regex(/^\d{1,3}(\.\d{1,3}){3}\/\d{1,2}$/);
 const address = z.string().regex(/^\d{1,3}(\.\d{1,3}){3}$/);
@@ -146,6 +148,17 @@ export const chartValues = (set: Readonly<Record<keyof typeof PROGRAMS, Readonly
       .optional(),
     secretStore: z.enum(['vault-sql', 'vault-rest', 'vault-kv']),
     vault: reached.optional(),
+    collector: z
+      .strictObject({
+        endpoint: collectorUrl,
+        to: peers,
+        ports,
+        traceRatio: z
+          .string()
+          .regex(/^(0(\.\d+)?|1)$/)
+          .optional(),
+      })
+      .optional(),
     monitoringNamespace: word.optional(),
     gitops: z.strictObject({ repository: source, revision: word }),
   });

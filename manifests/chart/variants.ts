@@ -35,6 +35,7 @@ export const VARIANTS: readonly Variant[] = [
   without('controllerReachesPublicHttps', false),
   without('privateSites.peers', []),
   ...['database.tls', 'database.ca', 'roles', 'vault', 'monitoringNamespace'].map(path => without(path)),
+  ...['collector', 'collector.traceRatio'].map(path => without(path)),
   ...['s3', 'sts'].map(name => without(`artifacts.endpoints.${name}`)),
   ...['signedImages', 'signedImages.registryProvider'].map(path => without(path)),
   without('artifacts.webIdentityRole'),

@@ -2,7 +2,9 @@ import { createHash } from 'node:crypto';
 import type { k8s } from 'cdk8s-plus-28';
 import { ENV, PORTS, SERVICES } from '../../contract/names.ts';
 import type { Environment } from '../environment-type.ts';
+import { COLLECTOR_HEADERS } from '../secrets.ts';
 import { byField, fixedSetting, type Given, preset, resolveSettings } from '../settings.ts';
+import { telemetrySettings } from '../telemetry.ts';
 import { EGRESS_URL } from './runner-endpoints.ts';
 
 /** How long established connections of a stopping proxy may last; runners open new ones to the other replica. */
@@ -53,6 +55,7 @@ const givenToController = (env: Environment): GivenSettings => ({
   ...profileSettings(env),
   ...gatewaySettings(env),
   [ENV.consoleUrl]: byField('console.url', env.console?.url),
+  ...telemetrySettings(env),
   [ENV.capacity]: byField('limits.capacity', String(env.limits.capacity)),
   [ENV.userLimit]: byField('limits.userLimit', String(env.limits.userLimit)),
   [ENV.poolIdle]: byField('limits.poolIdle', String(env.limits.poolIdle)),
@@ -116,6 +119,7 @@ export const renderEgressSettings = (env: Environment): Values =>
       [ENV.egressDeniedCidrs]: byField('ownCidrs', env.ownCidrs.join(',')),
       [ENV.egressAllowedCidrs]: byField('privateSites.cidrs', env.privateSites.cidrs.join(',')),
       [ENV.egressGraceSeconds]: preset(EGRESS_GRACE_SECONDS),
+      ...telemetrySettings(env),
     },
     env.settings?.egress,
   );
@@ -135,3 +139,6 @@ export const digestSettings = (settings: Values): string =>
 /** Every key of a Secret as an environment variable of that name. */
 export const fromSecret = (secret: { name: string; keys: readonly string[] }): k8s.EnvVar[] =>
   secret.keys.map(key => ({ name: key, valueFrom: { secretKeyRef: { name: secret.name, key } } }));
+
+/** Keys that a program's Secret may have beside its own, where there is a collector. */
+export const collectorKeys = ({ collector }: Environment): readonly string[] => (collector ? [COLLECTOR_HEADERS] : []);

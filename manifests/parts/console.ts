@@ -1,17 +1,18 @@
 import { k8s } from 'cdk8s-plus-28';
 import type { Construct } from 'constructs';
 import { ENV, NAMESPACES, PORTS, SERVICE_ACCOUNTS, SERVICES } from '../../contract/names.ts';
-import type { ConsoleChoices, Environment, FurtherSettings } from '../environment-type.ts';
+import type { ConsoleChoices, Environment } from '../environment-type.ts';
 import { SECRETS } from '../secrets.ts';
 import { byField, fixedSetting, resolveSettings } from '../settings.ts';
-import { FIXED } from './configuration.ts';
+import { telemetrySettings } from '../telemetry.ts';
+import { collectorKeys, FIXED } from './configuration.ts';
 import { workload } from './deployment.ts';
 import { CONSOLE, meta, portNumber } from './meta.ts';
 
 /** Settings of the console that are not secret; `console/settings.ts` parses them. */
 export const renderConsoleSettings = (
   { url, embedOrigins = [], oidc, platform, claims = {} }: ConsoleChoices,
-  further: FurtherSettings = {},
+  env: Pick<Environment, 'collector' | 'settings'>,
 ): Readonly<Record<string, string>> =>
   resolveSettings(
     {
@@ -25,12 +26,14 @@ export const renderConsoleSettings = (
       [ENV.consoleUserClaim]: byField('console.claims.user', claims.user),
       [ENV.consoleRoleClaim]: byField('console.claims.role', claims.role),
       [ENV.consoleRoleWithout]: byField('console.claims.roleWithout', claims.roleWithout),
+      ...telemetrySettings(env),
     },
-    further,
+    env.settings?.console,
   );
 
 /** The console and the way in to it, where the environment has one. */
-export function webConsole(scope: Construct, { console: choices, images, settings }: Environment): void {
+export function webConsole(scope: Construct, env: Environment): void {
+  const { console: choices, images } = env;
   if (choices === undefined) return;
   const namespace = NAMESPACES.system;
   const health = { httpGet: { path: '/healthz', port: portNumber(PORTS.console) }, timeoutSeconds: 5 };
@@ -45,9 +48,9 @@ export function webConsole(scope: Construct, { console: choices, images, setting
     image: images.console,
     replicas: 1,
     alone: 'Sign-ins are in its memory, and no agent needs it: a restart costs people one redirect (ADR 0080).',
-    settings: renderConsoleSettings(choices, settings?.console),
+    settings: renderConsoleSettings(choices, env),
     secret: SECRETS.console,
-    optionalKeys: [ENV.consoleOidcClientSecret, ENV.consolePlatformSecret],
+    optionalKeys: [ENV.consoleOidcClientSecret, ENV.consolePlatformSecret, ...collectorKeys(env)],
     ports: [{ name: 'http', containerPort: PORTS.console, protocol: 'TCP' }],
     probes: {
       startupProbe: { ...health, periodSeconds: 2, failureThreshold: 30 },

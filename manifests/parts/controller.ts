@@ -2,7 +2,7 @@ import type { Construct } from 'constructs';
 import { ENV, PORTS, SERVICE_ACCOUNTS, SERVICES } from '../../contract/names.ts';
 import type { Environment } from '../environment-type.ts';
 import { SECRETS, STORE_KEYS } from '../secrets.ts';
-import { renderControllerSettings } from './configuration.ts';
+import { collectorKeys, renderControllerSettings } from './configuration.ts';
 import { workload } from './deployment.ts';
 import { CONTROLLER, portNumber } from './meta.ts';
 
@@ -19,7 +19,11 @@ export function controller(scope: Construct, env: Environment): void {
     replicas: env.replicas.controller,
     settings,
     secret: SECRETS.controller,
-    optionalKeys: [...STORE_KEYS[env.secretStore], ...(env.profiles && !env.profiles.keyArn ? [ENV.profileKey] : [])],
+    optionalKeys: [
+      ...STORE_KEYS[env.secretStore],
+      ...(env.profiles && !env.profiles.keyArn ? [ENV.profileKey] : []),
+      ...collectorKeys(env),
+    ],
     ports: [{ name: 'http', containerPort: PORTS.controller, protocol: 'TCP' }],
     probes: {
       // Migrations run before it listens.

@@ -2,7 +2,7 @@ import type { Construct } from 'constructs';
 import { ENV, PORTS, SERVICE_ACCOUNTS, SERVICES } from '../../contract/names.ts';
 import type { Environment } from '../environment-type.ts';
 import { SECRETS } from '../secrets.ts';
-import { renderEgressSettings } from './configuration.ts';
+import { collectorKeys, renderEgressSettings } from './configuration.ts';
 import { workload } from './deployment.ts';
 import { EGRESS, portNumber } from './meta.ts';
 
@@ -18,6 +18,7 @@ export function egress(scope: Construct, env: Environment): void {
     replicas: env.replicas.egress,
     settings,
     secret: SECRETS.egress,
+    optionalKeys: collectorKeys(env),
     ports: [
       { name: 'proxy', containerPort: PORTS.egress, protocol: 'TCP' },
       { name: 'admin', containerPort: PORTS.egressAdmin, protocol: 'TCP' },

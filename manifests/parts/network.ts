@@ -54,6 +54,7 @@ export function networkPolicies(scope: Construct, env: Environment): void {
     : [];
   const gateway = env.gateway ? [env.gateway.from] : [];
   const people = env.console ? [webConsole] : [];
+  const toCollector = env.collector ? [{ to: [...env.collector.to], ports: tcp(...env.collector.ports) }] : [];
   const policy = (
     namespace: string,
     name: string,
@@ -90,6 +91,7 @@ export function networkPolicies(scope: Construct, env: Environment): void {
       ...(env.vault ? [{ to: [...env.vault.to], ports: tcp(...env.vault.ports) }] : []),
       ...(env.profiles ? [{ to: [...env.profiles.endpoints.to], ports: tcp(...env.profiles.endpoints.ports) }] : []),
       ...(env.controllerReachesPublicHttps ? [{ to: [internet(env)], ports: tcp(443) }] : []),
+      ...toCollector,
     ],
   });
   policy(NAMESPACES.system, 'egress-proxy', {
@@ -104,6 +106,8 @@ export function networkPolicies(scope: Construct, env: Environment): void {
       // Every TCP port: the session's browsing policy decides which of them it may use.
       { to: [internet(env)], ports: [{ protocol: 'TCP', port: portNumber(1), endPort: 65_535 }] },
       ...(env.privateSites.peers.length > 0 ? [{ to: [...env.privateSites.peers] }] : []),
+      // The proxy's own spans and metrics: it refuses the private address of a collector to pages, as every other.
+      ...toCollector,
     ],
   });
   if (env.console)
@@ -115,6 +119,7 @@ export function networkPolicies(scope: Construct, env: Environment): void {
         { to: [controller], ports: tcp(PORTS.controller) },
         { to: [runners], ports: tcp(PORTS.runner) }, // the test of a credential is an MCP client
         { to: [...(env.console.identityProvider ?? [internet(env)])], ports: tcp(443) },
+        ...toCollector,
       ],
     });
   // Whether it is ours or not, callers are admitted where they arrive, by their label: `mcpClients` above.

@@ -3,6 +3,7 @@ import { ENV, LABELS, PORTS, RUNNER_COMMAND, SECCOMP_PROFILE } from '../../contr
 import type { Environment } from '../environment-type.ts';
 import { PUBLIC_KEYS } from '../secrets.ts';
 import { byField, fixedSetting, preset, resolveSettings } from '../settings.ts';
+import { runnerTelemetrySettings } from '../telemetry.ts';
 import { artifactStoreUrl, FIXED, IRSA, webIdentitySettings } from './configuration.ts';
 import { containerSecurity, emptyDir, PULL, plainVariables, resources, webIdentityToken } from './container.ts';
 import { portNumber } from './meta.ts';
@@ -49,6 +50,7 @@ const runnerSettings = (env: Environment) =>
       [ENV.insecureLoginOrigins]: byField('runner.insecureLoginOrigins', env.runner.insecureLoginOrigins?.join(',')),
       [ENV.freezeSeconds]: preset(FREEZE_SECONDS),
       [ENV.mcpOrigins]: byField('runner.mcpOrigins', env.runner.mcpOrigins?.join(',')),
+      ...runnerTelemetrySettings(env),
       [ENV.runnerId]: fixedSetting(undefined, FIXED.pod),
       [ENV.controllerJwks]: fixedSetting(undefined, `the ConfigMap ${PUBLIC_KEYS.name} holds it`),
       [ENV.chromiumSandbox]: fixedSetting(undefined, 'the sandbox of Chromium is on in every environment'),

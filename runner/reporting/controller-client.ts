@@ -97,8 +97,11 @@ export interface ControllerClient {
 /** One try is worth this long, beside what it asks the controller to wait; the caller's signal bounds all of them. */
 const TRY_MS = 10_000;
 
-/** The controller over HTTP. */
-export function controllerClient(controllerUrl: string): ControllerClient {
+/** The controller over HTTP. `onRedeemed` is called with each redemption's answer. */
+export function controllerClient(
+  controllerUrl: string,
+  onRedeemed: (answer: RedeemAnswer) => void = () => {},
+): ControllerClient {
   const send = problemClient(
     {
       url: controllerUrl,
@@ -130,7 +133,9 @@ export function controllerClient(controllerUrl: string): ControllerClient {
     },
     redeem: async (token, idempotencyKey, signal) => {
       const request = { method: 'POST', path: '/internal/runner-secrets', token, idempotencyKey } as const;
-      return (await call({ ...request, answer: redeemAnswer, signal, timeoutMs: TRY_MS })).value;
+      const { value } = await call({ ...request, answer: redeemAnswer, signal, timeoutMs: TRY_MS });
+      onRedeemed(value);
+      return value;
     },
     activity: async (token, calls, signal) => {
       const answer = await post('/internal/runner-activity', token, { calls }, activityAnswer, signal);

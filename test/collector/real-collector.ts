@@ -18,22 +18,27 @@ export function buildCollector(): string {
   return program;
 }
 
-/** The program takes OTLP at `url`, and sends it on to `target` as JSON. */
-export async function startCollector(program: string, target: Awaited<ReturnType<typeof fakeCollector>>) {
-  const endpoint = `127.0.0.1:${await freePort()}`;
+/** The argument with which the program takes OTLP at `endpoint`, and sends it on to `target` as JSON. */
+export function collectorArgument(endpoint: string, target: string): string {
   const pipeline = { receivers: ['otlp'], exporters: ['otlp_http'] };
   const configuration = {
     receivers: { otlp: { protocols: { http: { endpoint } } } },
     // Without a queue, what it has answered has arrived.
     exporters: {
-      otlp_http: { endpoint: target.url, encoding: 'json', compression: 'none', sending_queue: { enabled: false } },
+      otlp_http: { endpoint: target, encoding: 'json', compression: 'none', sending_queue: { enabled: false } },
     },
     service: {
       pipelines: { traces: pipeline, metrics: pipeline },
       telemetry: { metrics: { level: 'none' }, logs: { level: 'warn' } },
     },
   };
-  const collector = spawn(program, [`--config=yaml:${JSON.stringify(configuration)}`], {
+  return `--config=yaml:${JSON.stringify(configuration)}`;
+}
+
+/** The program on this machine, which takes OTLP at `url`. */
+export async function startCollector(program: string, target: Awaited<ReturnType<typeof fakeCollector>>) {
+  const endpoint = `127.0.0.1:${await freePort()}`;
+  const collector = spawn(program, [collectorArgument(endpoint, target.url)], {
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   const url = `http://${endpoint}`;

@@ -30,6 +30,27 @@ const attributeValue = ({ intValue, ...others }: Attribute['value']) =>
 const valuesOf = (attributes: Attribute[] = []) =>
   Object.fromEntries(attributes.map(({ key, value }) => [key, attributeValue(value)]));
 
+/** The spans of what was sent, as JSON of OTLP. */
+export const readSpans = (bodies: readonly string[]): ReceivedSpan[] =>
+  bodies
+    .flatMap(body => JSON.parse(body).resourceSpans)
+    .flatMap(({ resource, scopeSpans }) =>
+      scopeSpans.flatMap(({ spans }: { spans: Record<string, unknown>[] }) =>
+        spans.map(span => ({
+          service: String(valuesOf(resource.attributes)['service.name']),
+          name: String(span.name),
+          traceId: String(span.traceId),
+          spanId: String(span.spanId),
+          parentSpanId: String(span.parentSpanId ?? '') || undefined, // a root's may be empty
+          kind: Number(span.kind),
+          attributes: valuesOf(span.attributes as Attribute[]),
+          status: (span.status as { code?: number } | undefined)?.code,
+          links: (span.links ?? []) as ReceivedSpan['links'],
+          whole: JSON.stringify(span),
+        })),
+      ),
+    );
+
 /** A collector of OTLP over HTTP, in JSON: https://opentelemetry.io/docs/specs/otlp/#otlphttp-request */
 export async function fakeCollector() {
   const bodies: string[] = [];
@@ -70,25 +91,7 @@ export async function fakeCollector() {
       release.resolve();
       release = Promise.withResolvers();
     },
-    spans: (): ReceivedSpan[] =>
-      bodies
-        .flatMap(body => JSON.parse(body).resourceSpans)
-        .flatMap(({ resource, scopeSpans }) =>
-          scopeSpans.flatMap(({ spans }: { spans: Record<string, unknown>[] }) =>
-            spans.map(span => ({
-              service: String(valuesOf(resource.attributes)['service.name']),
-              name: String(span.name),
-              traceId: String(span.traceId),
-              spanId: String(span.spanId),
-              parentSpanId: String(span.parentSpanId ?? '') || undefined, // a root's may be empty
-              kind: Number(span.kind),
-              attributes: valuesOf(span.attributes as Attribute[]),
-              status: (span.status as { code?: number } | undefined)?.code,
-              links: (span.links ?? []) as ReceivedSpan['links'],
-              whole: JSON.stringify(span),
-            })),
-          ),
-        ),
+    spans: (): ReceivedSpan[] => readSpans(bodies),
     async [Symbol.asyncDispose](): Promise<void> {
       server.closeAllConnections();
       await new Promise(resolve => server.close(resolve));

@@ -34,3 +34,27 @@ test('refuses authorities of browsers that no runner would trust', () => {
   expect(runner('/etc/ca.pem')).toThrow('OMICRON_CHROMIUM_CA must be certificates in PEM');
   expect(runner(cert + key)).toThrow('OMICRON_CHROMIUM_CA must not hold a private key');
 });
+
+const LOCAL_COLLECTOR = { endpoint: 'http://collector:4318', to: [{ podSelector: {} }], ports: [4318] };
+
+test.each([
+  [{}, undefined],
+  [{ traceRatio: '0.1' }, undefined],
+  [{ endpoint: 'https://otlp.example.com/key' }, undefined],
+  [{ endpoint: 'collector:4318' }, `collector.endpoint is wrong: "collector:4318" is no http or https URL; write the`],
+  [{ endpoint: '' }, 'collector.endpoint is wrong: '],
+  [{ endpoint: 'http://hunter22@collector:4318' }, 'send a key by OTEL_EXPORTER_OTLP_HEADERS'],
+  [{ endpoint: 'http://10.9.0.7:4318' }, 'collector.endpoint http://10.9.0.7:4318 is in 10.9.0.0/16 of privateSites'],
+  [{ to: [] }, 'collector needs `to`'],
+  [{ traceRatio: 'half' }, `collector.traceRatio "half" is no share of traces: write a number from 0 to 1`],
+])('a collector with %j: %s', (more, why) => {
+  const checked = () =>
+    checkSettings({
+      name: 'prod',
+      collector: { ...LOCAL_COLLECTOR, ...more },
+      privateSites: { cidrs: ['10.9.0.0/16'], peers: [] },
+    });
+  if (why === undefined) return expect(checked).not.toThrow();
+  expect(checked).toThrow(why);
+  expect(checked).not.toThrow('hunter22');
+});

@@ -34,7 +34,7 @@ describe.each(Object.values(ENVIRONMENTS))('a console in $name', env => {
 
   test('reads every setting of its ConfigMap, and agents send people to it', () => {
     const settings = {
-      ...renderConsoleSettings(choices),
+      ...renderConsoleSettings(choices, {}),
       [ENV.serviceSecret]: 'x'.repeat(32),
       [ENV.consoleOidcClientSecret]: 's',
     };
@@ -68,7 +68,7 @@ describe.each(Object.values(ENVIRONMENTS))('a console in $name', env => {
 
 test('a console without a way to sign in does not start', () => {
   const base = {
-    ...renderConsoleSettings({ ...choices, oidc: undefined } as never),
+    ...renderConsoleSettings({ ...choices, oidc: undefined } as never, {}),
     [ENV.serviceSecret]: 'x'.repeat(32),
   };
   expect(() => readConsole(base)).toThrow(ENV.consoleOidcIssuer);

@@ -59,7 +59,7 @@ const SAMPLES = [
     '/dev/null',
     'none',
   ],
-  ['ssrf', 'words', '{"a-site":["https://a.example"]}', testCertificate('people', { authority: true }).cert],
+  ['team=browsers', 'ssrf', 'words', '{"a-site":["https://a.example"]}', testCertificate('people', { authority: true }).cert],
 );
 
 function sampleFor(name: string, schema: Variables[string][1]): string {

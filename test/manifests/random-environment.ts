@@ -83,6 +83,9 @@ export const anyEnvironment: fc.Arbitrary<Environment> = fc
         fc.record({ when: fc.constantFrom('node' as const, 'expiry' as const), keptHours: count(1, 99) }),
       ),
     }),
+    collector: maybe(
+      fc.record({ endpoint: url, to: peers, ports, traceRatio: maybe(fc.constantFrom('0', '0.25', '1')) }),
+    ),
     gateway: maybe(
       fc.record({
         ...{

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { RUNNER_TRACES_PATH } from '../../contract/names.ts';
 import { eventually } from '../eventually.ts';
 import { fakeCollector } from '../fakes/collector.ts';
 import { startFakeController } from '../fakes/controller.ts';
@@ -44,6 +45,33 @@ test('events and log lines are in the trace of the lease, and those of a call in
   expect(lines.map(line => JSON.parse(line))).toMatchObject([{ trace_id: LEASE_TRACE, span_id: assignment?.spanId }]);
   // The runner's own reports are in no trace, nor is the call with which it warmed up.
   expect(new Set(collector.spans().map(({ traceId }) => traceId))).toEqual(new Set([LEASE_TRACE, CALL_TRACE]));
+  await runner.dispose();
+  await controller.close();
+});
+
+test('a runner that is led to its controller sends its spans there, as its lease, up to the last', async () => {
+  const controller = await startFakeController();
+  const runner = await startRunner(controller, {
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${controller.url}${RUNNER_TRACES_PATH}`,
+  });
+  const { token, mcpToken } = await controller.assignment(runner);
+  await fetch(`${runner.url}/assign`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', traceparent: parentOf(LEASE_TRACE) },
+    body: JSON.stringify({ token }),
+  });
+  const client = await connect(runner.url, mcpToken);
+  const _meta = { traceparent: parentOf(CALL_TRACE) };
+  await client.callTool({ name: 'browser_tabs', arguments: { action: 'list' }, _meta });
+  await client.close();
+  runner.child.kill('SIGTERM');
+  await runner.exited;
+  expect(controller.spans.map(({ traceId, name }) => [traceId, name]).toSorted()).toEqual([
+    [LEASE_TRACE, 'POST /assign'],
+    [LEASE_TRACE, 'calls'],
+    [CALL_TRACE, 'tools/call browser_tabs'],
+  ]);
+  expect(runner.output()).not.toContain('spans lost');
   await runner.dispose();
   await controller.close();
 });

@@ -22,6 +22,8 @@ import {
   artifactReport,
   eventReport,
   type RunnerEvent,
+  type SpanReport,
+  spanReport,
 } from '../../../contract/reports.ts';
 import {
   brokerClaims,
@@ -42,6 +44,8 @@ export interface FakeRunnerRoutes {
   /** Those of the timeline that runners reported, each once. */
   readonly events: RunnerEvent[];
   readonly artifacts: ArtifactReport[];
+  /** Spans that a runner sent here, as to a collector. */
+  readonly spans: SpanReport['resourceSpans'][number]['scopeSpans'][number]['spans'];
   /** Redemptions that were answered. */
   redemptions: number;
   /** The remaining time that the runner is given. */
@@ -126,6 +130,7 @@ export async function fakeRunnerRoutes() {
     activity: [],
     events: [],
     artifacts: [],
+    spans: [],
     redemptions: 0,
     remainingMs: 600_000,
     heldMs: 0,
@@ -259,6 +264,12 @@ export async function fakeRunnerRoutes() {
       await leaseOf(token, AUDIENCES.artifacts);
       now.artifacts.push(artifactReport.parse(body));
       return nothing;
+    },
+    async 'POST /internal/runner-traces'(token, body) {
+      await leaseOf(token, AUDIENCES.artifacts);
+      const { resourceSpans } = spanReport.parse(body);
+      now.spans.push(...resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans)));
+      return json(200, {});
     },
   });
 
