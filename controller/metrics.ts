@@ -1,5 +1,6 @@
 import { Counter, Registry } from '@prometheus-io/client';
 import type { MetricFamily } from '../process/metric-export.ts';
+import { lostSpansMetric } from '../process/lost-spans.ts';
 import { collectNodeMetrics } from '../process/node-metrics.ts';
 import { type AcquireMetrics, acquireMetrics } from './acquire-metrics.ts';
 import { type ArtifactStoreMetrics, artifactStoreMetrics } from './artifact-store-metrics.ts';
@@ -31,6 +32,7 @@ export interface Metrics
 export function prometheusMetrics(directory: Pick<Directory, 'stats'>): Metrics & { readonly registry: Registry } {
   const registry = new Registry();
   collectNodeMetrics(registry, 'omicron_');
+  lostSpansMetric(registry, 'omicron_');
   const setStats = statsMetrics(registry);
   const prunedRows = new Counter({
     name: 'omicron_pruned_rows_total',

@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
+import { lostSpansMetric } from '../process/lost-spans.ts';
 import { collectNodeMetrics } from '../process/node-metrics.ts';
 
 /** Labels are classes and codes, whose number is fixed; never a host, session or user. */
@@ -9,6 +10,7 @@ export function egressMetrics(live: {
   const registry = new Registry();
   const registers = [registry];
   collectNodeMetrics(registry, 'omicron_egress_');
+  lostSpansMetric(registry, 'omicron_egress_');
   return {
     registry,
     requests: new Counter({

@@ -30,6 +30,7 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
 import { EnvironmentError } from './environment.ts';
+import { countLostSpans } from './lost-spans.ts';
 import { exportTimeoutMs, type OtelEnvironment, wholeNumber } from './otlp-environment.ts';
 import {
   NO_SPAN,
@@ -267,6 +268,7 @@ function countLosses(onLost: (spans: number) => void): { meter: Meter; report: (
     add(spans, attributes) {
       if (attributes?.['error.type'] === undefined) return;
       lost += spans;
+      countLostSpans(spans);
       timer ??= setTimeout(report, LOST_EVERY_MS).unref();
     },
   });

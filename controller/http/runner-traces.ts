@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { AUDIENCES, RUNNER_TRACES_PATH } from '../../contract/names.ts';
 import { type SpanReport, spanReport } from '../../contract/reports.ts';
 import type { ControllerKeys } from '../../contract/tokens.ts';
+import { countLostSpans } from '../../process/lost-spans.ts';
 import { relaySpans } from '../../process/tracing.ts';
 import { leaseOf, leaseOnly } from './bearer.ts';
 import { tokenLeaseEnded } from './live-session.ts';
@@ -34,8 +35,9 @@ export const runnerTraceRoutes: FastifyPluginAsyncZod<{ publicKeys: ControllerKe
       if (expMs < Date.now()) throw tokenLeaseEnded();
       const sent = spansOf(request.body);
       const taken = allowance.take(claims.session_id, sent.length, Date.now());
-      if (taken < sent.length)
-        request.log.warn({ session_id: claims.session_id, spans: sent.length - taken }, 'spans of a lease left out');
+      const left = sent.length - taken;
+      countLostSpans(left);
+      if (left > 0) request.log.warn({ session_id: claims.session_id, spans: left }, 'spans lost: more than its share');
       relaySpans(sent.slice(0, taken), {
         name: 'omicron-runner',
         attributes: { 'omicron.session.id': claims.session_id, 'omicron.session.epoch': claims.epoch },

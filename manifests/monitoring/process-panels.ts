@@ -29,6 +29,13 @@ export const processPanels = (prefix: 'omicron_' | 'omicron_egress_'): readonly 
     queries: [{ expr: `max by (instance) (${prefix}nodejs_eventloop_lag_p99_seconds)`, legend: '{{instance}} p99' }],
   },
   {
+    title: 'Spans lost',
+    description: 'A second; traces have holes: the collector is slow, away or refuses, or gets more than it takes',
+    kind: 'timeseries',
+    unit: 'ops',
+    queries: [{ expr: `sum by (instance) (rate(${prefix}spans_lost_total[${RATE}]))`, legend: '{{instance}}' }],
+  },
+  {
     title: 'Open files',
     description: 'Sockets and files of each replica, of those it may open',
     kind: 'timeseries',
