@@ -259,6 +259,16 @@ const egressDenial = leaseKey
     rule: z.string().max(300).nullable().describe('Pattern of the policy that decided; null: none did.'),
     layer: z.enum(POLICY_LAYERS).nullable().describe('Layer of the policy that decided; null: none did.'),
     count: z.int().min(1).describe('Number of equal denials.'),
+    trace_id: z
+      .string()
+      .regex(/^[\da-f]{32}$/)
+      .optional()
+      .describe('Trace of the call that opened the first of them, where it is traced.'),
+    span_id: z
+      .string()
+      .regex(/^[\da-f]{16}$/)
+      .optional()
+      .describe("The connection's span."),
     age_ms: z.number().min(0).describe('Milliseconds between the first of them and this report.'),
   })
   .strict();

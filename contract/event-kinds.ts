@@ -1,4 +1,4 @@
-/** Every kind of event of a timeline, and when it is written, with the fields of its data; docs/reference/events.md lists them. Those of a runner have `trace_id` and `span_id` where a trace is known. */
+/** Every kind of event of a timeline, and when it is written, with the fields of its data; docs/reference/events.md lists them. An event has `trace_id` and `span_id` where what wrote it is in a trace. */
 export const EVENT_KINDS = {
   // the life of a session
   'session.claimed': 'The session was claimed for a new epoch: `runner_id`, `warm` (the runner was running already).',

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { DENIALS, type DenialCode, type EgressDenial, type EgressEvent } from '../contract/egress.ts';
 import type { LeaseKey } from '../contract/lease-key.ts';
+import { currentSpan } from '../process/tracing.ts';
 import type { Clock } from '../time/clock.ts';
 import { denialMinutes, MINUTE_MS } from './denial-minutes.ts';
 import type { PolicySource } from './policy-source.ts';
@@ -102,7 +103,9 @@ export function denialReporter(options: {
       const nowMs = clock.nowMs();
       if (!isAway) endMinutes(nowMs - MINUTE_MS);
       if (pending.size >= PENDING_MAX || !minutes.addLine(lease, nowMs)) return addMore(lease, 1, nowMs);
-      const event = { ...lease, id: randomUUID(), code, method, host: target.host, port: target.port };
+      const { trace_id, span_id } = currentSpan() ?? {};
+      const place = trace_id === undefined ? {} : { trace_id, span_id };
+      const event = { ...lease, id: randomUUID(), code, method, host: target.host, port: target.port, ...place };
       pending.set(key, { ...event, address_class: addressClass, rule, layer, count: 1, sinceMs: nowMs });
     },
     flush,

@@ -4,7 +4,7 @@ import { type EffectivePolicy, effectivePolicy } from '../../contract/policy/doc
 import type { ArtifactReport, RunnerEvent } from '../../contract/reports.ts';
 import type { BrokerClaims } from '../../contract/tokens.ts';
 import type { Database } from '../ports/database.ts';
-import { callFunction } from './call.ts';
+import { callFunction, setsSpan, spanSetting } from './call.ts';
 import type { StartedLease } from './leases.ts';
 import { type SessionRow, sessionRow } from './rows.ts';
 
@@ -105,7 +105,7 @@ export function sqlBroker(database: Database, renewals = database): Broker {
          select answer || jsonb_build_object('policy', omicron.policy_of(p_session => $1, p_user => $8),
            'session', case when $9::text is not null and answer ->> 'outcome' = 'redeemed' then
              omicron.make_ready(p_session => $1, p_epoch => $2, p_claim => $3, p_mcp_url => $9, p_workload => $10, p_prefix => $11) end) as answer
-           from redemption`,
+           from redemption, ${setsSpan(12)}`,
         [
           ...[
             session_id,
@@ -117,7 +117,7 @@ export function sqlBroker(database: Database, renewals = database): Broker {
             key ?? null,
             user_id,
           ],
-          ...[ready?.mcpUrl ?? null, ready?.workload ?? null, ready?.prefix ?? null],
+          ...[ready?.mcpUrl ?? null, ready?.workload ?? null, ready?.prefix ?? null, spanSetting()],
         ],
       );
       return redemption.parse(row?.answer);

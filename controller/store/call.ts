@@ -1,3 +1,4 @@
+import { currentSpan } from '../../process/tracing.ts';
 import type { Database } from '../ports/database.ts';
 
 /** Arguments by the names of the function's parameters. */
@@ -9,10 +10,28 @@ const writeInvocation = (name: string, args: Arguments): string =>
     .map((parameter, index) => `${parameter} => $${index + 1}`)
     .join(', ')})`;
 
+/** Steps whose events have the ids of the span that runs: `omicron.write_event` reads them. */
+const EVENT_STEPS: readonly string[] = [
+  ...['acquire', 'make_ready', 'fail_claim', 'end_lease', 'end_released', 'archive', 'hibernate'],
+];
+
+/** The span that runs, as `omicron.write_event` reads it; empty where there is none. */
+export function spanSetting(): string {
+  const ids = currentSpan();
+  return ids === undefined ? '' : JSON.stringify({ trace_id: ids.trace_id, span_id: ids.span_id });
+}
+
+/** A part of `from` that sets it until the end of the statement, before a function of its columns is called. */
+export const setsSpan = (parameter: number): string => `(select set_config('omicron.span', $${parameter}, true)) as span`;
+
 /** Calls a database function that returns one value. */
 export async function callFunction(database: Database, name: string, args: Arguments): Promise<unknown> {
-  const sql = `select ${writeInvocation(name, args)} as answer`;
-  const [row] = await database.query<{ answer: unknown }>(sql, Object.values(args));
+  const values = Object.values(args);
+  const span = EVENT_STEPS.includes(name) ? spanSetting() : '';
+  const select = `select ${writeInvocation(name, args)} as answer`;
+  const [row] = await (span === ''
+    ? database.query<{ answer: unknown }>(select, values)
+    : database.query<{ answer: unknown }>(`${select} from ${setsSpan(values.length + 1)}`, [...values, span]));
   return row?.answer ?? null;
 }
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startTracing } from '../../process/tracing.ts';
 import { egressForwarder } from '../../runner/browser/egress-forwarder.ts';
+import { eventually } from '../eventually.ts';
 import { fakeCollector } from '../fakes/collector.ts';
 import { type ProxyNetwork, proxyNetwork } from './proxy-network.ts';
 import { basic, get, isAnswer, tunnel } from './raw-client.ts';
@@ -52,6 +53,12 @@ it('a connection is below the call that caused it, as long as it takes to open, 
     { ...session, 'error.type': 'site_denied' },
     { ...session, 'error.type': 'internal_address', 'omicron.egress.address_class': 'private' },
   ]);
+  // The timeline has the connection's own span.
+  for (const span of spans.slice(2)) {
+    const { traceId, spanId, attributes } = span;
+    const line = () => network.controller.denials.find(denial => 'span_id' in denial && denial.span_id === spanId);
+    expect(await eventually('its line', line)).toMatchObject({ code: attributes['error.type'], trace_id: traceId });
+  }
   // The header ends at the proxy; a name may be made up of anything.
   expect(JSON.stringify(network.site.requests)).not.toContain(TRACE);
   for (const text of ['hunter22', 'secret', 'site.test', 'inner.test', lease.credential])

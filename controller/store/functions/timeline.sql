@@ -1,9 +1,10 @@
--- A session's append-only timeline.
+-- A session's append-only timeline. An event has the ids of the span that wrote it (controller/store/call.ts), where there is one.
 
 create or replace function omicron.write_event(p_session uuid, p_epoch integer, p_kind text, p_data jsonb default '{}') returns void
 language plpgsql as $$
 begin
-  insert into omicron.session_events (session_id, epoch, kind, data, tx) values (p_session, p_epoch, p_kind, p_data, omicron.event_tx());
+  insert into omicron.session_events (session_id, epoch, kind, data, tx)
+  values (p_session, p_epoch, p_kind, p_data || coalesce(nullif(current_setting('omicron.span', true), ''), '{}')::jsonb, omicron.event_tx());
 end $$;
 
 -- Whether this runner ever held the lease of this epoch, live or over: whose timeline its reports may write.
@@ -37,9 +38,9 @@ language sql as $$
   insert into omicron.session_events (event_id, session_id, epoch, at, kind, tx, data)
   select e.id, e.session_id, e.epoch, clock_timestamp() - make_interval(secs => e.age_ms / 1000), 'egress.denied', (select omicron.event_tx()),
          jsonb_strip_nulls(jsonb_build_object('code', e.code, 'method', e.method, 'host', e.host, 'port', e.port,
-           'address_class', e.address_class, 'rule', e.rule, 'layer', e.layer, 'count', e.count))
+           'address_class', e.address_class, 'rule', e.rule, 'layer', e.layer, 'count', e.count, 'trace_id', e.trace_id, 'span_id', e.span_id))
     from jsonb_to_recordset(p_events) as e(id uuid, session_id uuid, epoch integer, runner_id uuid, code text, method text,
-           host text, port integer, address_class text, rule text, layer text, count integer, age_ms double precision)
+           host text, port integer, address_class text, rule text, layer text, count integer, trace_id text, span_id text, age_ms double precision)
    where omicron.held_lease(e.session_id, e.epoch, e.runner_id)
   on conflict (event_id) do nothing
 $$;

@@ -555,12 +555,13 @@ language sql stable as $$
 $$;
 
 -- timeline.sql
--- A session's append-only timeline.
+-- A session's append-only timeline. An event has the ids of the span that wrote it (controller/store/call.ts), where there is one.
 
 create or replace function omicron.write_event(p_session uuid, p_epoch integer, p_kind text, p_data jsonb default '{}') returns void
 language plpgsql as $$
 begin
-  insert into omicron.session_events (session_id, epoch, kind, data, tx) values (p_session, p_epoch, p_kind, p_data, omicron.event_tx());
+  insert into omicron.session_events (session_id, epoch, kind, data, tx)
+  values (p_session, p_epoch, p_kind, p_data || coalesce(nullif(current_setting('omicron.span', true), ''), '{}')::jsonb, omicron.event_tx());
 end $$;
 
 -- Whether this runner ever held the lease of this epoch, live or over: whose timeline its reports may write.
@@ -594,9 +595,9 @@ language sql as $$
   insert into omicron.session_events (event_id, session_id, epoch, at, kind, tx, data)
   select e.id, e.session_id, e.epoch, clock_timestamp() - make_interval(secs => e.age_ms / 1000), 'egress.denied', (select omicron.event_tx()),
          jsonb_strip_nulls(jsonb_build_object('code', e.code, 'method', e.method, 'host', e.host, 'port', e.port,
-           'address_class', e.address_class, 'rule', e.rule, 'layer', e.layer, 'count', e.count))
+           'address_class', e.address_class, 'rule', e.rule, 'layer', e.layer, 'count', e.count, 'trace_id', e.trace_id, 'span_id', e.span_id))
     from jsonb_to_recordset(p_events) as e(id uuid, session_id uuid, epoch integer, runner_id uuid, code text, method text,
-           host text, port integer, address_class text, rule text, layer text, count integer, age_ms double precision)
+           host text, port integer, address_class text, rule text, layer text, count integer, trace_id text, span_id text, age_ms double precision)
    where omicron.held_lease(e.session_id, e.epoch, e.runner_id)
   on conflict (event_id) do nothing
 $$;
@@ -3029,7 +3030,7 @@ insert into omicron.migrations (name, digest, declares) values ('functions/runne
 insert into omicron.migrations (name, digest, declares) values ('functions/runner-lost.sql', 'e9767c1d058024d3d6aec86ce2a26f43d4990b8a408523d9e5b7c0cda4d43476', '{"omicron.runner_lost(uuid, text, text, text, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/snapshot.sql', '24bef019edef55a14ecd21a6eacac57f805a722cecbee07f658ed79c34f2f585', '{"omicron.lease_snapshot(uuid, integer, uuid)",omicron.drop_snapshot(uuid),"omicron.restored_options(omicron.browser_sessions, jsonb)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/tallies.sql', 'c78b1b9ea6fc9804add20abfbd5e69cab941e2d5a57184f4baedb82fd8b5925e', '{"omicron.tally(text, text)",omicron.tally_end(),omicron.tally_kind(),omicron.tally_recording()}');
-insert into omicron.migrations (name, digest, declares) values ('functions/timeline.sql', '934518c7e98227d1b93d93c140e5c467136f14f78fd3c309a20a412c9da47746', '{"omicron.write_event(uuid, integer, text, jsonb)","omicron.held_lease(uuid, integer, uuid)","omicron.write_events(uuid, integer, uuid, jsonb)",omicron.write_denials(jsonb)}');
+insert into omicron.migrations (name, digest, declares) values ('functions/timeline.sql', '32cc4e8637db65039a3ca70f9afa1cbc4ba972ff5042b4dd965a069efdb34485', '{"omicron.write_event(uuid, integer, text, jsonb)","omicron.held_lease(uuid, integer, uuid)","omicron.write_events(uuid, integer, uuid, jsonb)",omicron.write_denials(jsonb)}');
 insert into omicron.migrations (name, digest, declares) values ('functions/user-actions.sql', 'd3a56a65a9aa9182ca093b8359055d641dc78854ee5dc9d3dcfde456bfe54226', '{"omicron.ask_user(uuid, integer, uuid, uuid, text, integer, jsonb)","omicron.user_action(uuid, uuid)",omicron.closed_user_actions(uuid[]),"omicron.answer_user_action(uuid, uuid, text, text, jsonb)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/vault.sql', '1f624e7bfa7f06f6241e60d7a4a6e6835bf370408797b3a38f74c0b3717453d8 t', '{}');
 insert into omicron.migrations (name, digest, declares) values ('functions/webhooks.sql', '5effad47a31704c8ed94a0cf2a27ebc956d024cf91c3645b489239e46b8cf377', '{omicron.webhook_view(omicron.webhooks),omicron.list_webhooks(uuid),"omicron.add_webhook(uuid, text, text, text[], text, text, integer)","omicron.pause_webhook(uuid, boolean)","omicron.rotate_webhook_secret(uuid, text, double precision)",omicron.webhook_secrets(omicron.webhooks),omicron.webhook_target(uuid),omicron.free_webhooks(),"omicron.hold_webhook(uuid, uuid, boolean, double precision)","omicron.release_webhook(uuid, uuid)","omicron.holds_webhook(uuid, uuid)",omicron.waiting_sessions(uuid),"omicron.advance_webhook(uuid, uuid, bigint, bigint, boolean, jsonb, double precision)","omicron.webhook_event(omicron.session_events, omicron.browser_sessions, omicron.webhooks, double precision)","omicron.due_waits(uuid, integer, integer, double precision)","omicron.settle_wait(uuid, uuid, uuid, bigint, bigint, boolean, boolean, text, double precision, jsonb)","omicron.list_webhook_failures(uuid, bigint, integer)","omicron.replay_webhook(uuid, bigint[])","omicron.replayed_events(uuid, integer)","omicron.settle_replay(uuid, uuid, bigint[], jsonb)"}');
