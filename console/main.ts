@@ -1,8 +1,12 @@
+import { once } from 'node:events';
 import { pino } from 'pino';
 import { ENV } from '../contract/names.ts';
+import { adminServer } from '../http/admin-server.ts';
 import manifest from '../package.json' with { type: 'json' };
+import { startMetricExport } from '../process/metric-export.ts';
 import { currentSpan, startTracing } from '../process/tracing.ts';
 import { signInBy } from './identity.ts';
+import { prometheusConsoleMetrics } from './metrics.ts';
 import { startConsole } from './server/console.ts';
 import { parseConsoleSettings } from './settings.ts';
 
@@ -18,6 +22,7 @@ try {
   const onLost = (spans: number) => log.warn({ spans }, 'spans lost: the collector does not take them');
   const stopTracing = await startTracing({ name: 'omicron-console', version, onLost }, process.env);
   const { url, host, port, controllerUrl, serviceSecret, embedOrigins, ffmpeg } = settings;
+  const metrics = prometheusConsoleMetrics();
   const running = await startConsole({
     url,
     listen: { host, port },
@@ -27,11 +32,19 @@ try {
     ffmpeg,
     log,
     identity: signInBy(settings),
+    metrics,
   });
+  const admin = adminServer(metrics.registry, () => true).listen(settings.adminPort, settings.adminHost);
+  await once(admin, 'listening');
+  const read = () => metrics.registry.getMetricsAsJSON();
+  const onFailed = (err: unknown) => log.warn({ err }, 'metrics not exported');
+  const stopMetrics = startMetricExport({ name: 'omicron-console', version, read, onFailed }, process.env);
   const stop = (signal: NodeJS.Signals) => {
     log.info({ signal }, 'console stopping');
     void running
       .stop()
+      .then(() => admin.close())
+      .then(stopMetrics)
       .then(stopTracing)
       .then(() => process.exit(0));
   };

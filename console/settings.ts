@@ -22,6 +22,10 @@ export const CONSOLE_SETTINGS = {
   host: [ENV.consoleHost, text('0.0.0.0')],
   /** Port on which it listens. */
   port: [ENV.consolePort, portSchema().default(PORTS.console)],
+  /** Address of its metrics. */
+  adminHost: [ENV.consoleAdminHost, text('0.0.0.0')],
+  /** Port of its metrics. */
+  adminPort: [ENV.consoleAdminPort, portSchema().default(PORTS.consoleAdmin)],
   /** The controller as the console reaches it. */
   controllerUrl: [ENV.controllerUrl, httpUrl()],
   /** The controller's service secret. */

@@ -46,9 +46,11 @@ export const PORTS = {
   egress: 3128,
   /** Egress proxy: health and metrics. */
   egressAdmin: 9090,
+  /** Console: metrics, which its ingress does not reach. */
+  consoleAdmin: 9090,
 } as const;
 
-/** Where a runner on a cluster sends its spans, at the controller. */
+/** Path of the controller to which a runner on a cluster sends its spans. */
 export const RUNNER_TRACES_PATH = '/internal/runner-traces';
 
 export const LABELS = {
@@ -236,6 +238,8 @@ export const ENV = {
   consoleEmbedOrigins: 'OMICRON_CONSOLE_EMBED_ORIGINS',
   consoleHost: 'OMICRON_CONSOLE_HOST',
   consolePort: 'OMICRON_CONSOLE_PORT',
+  consoleAdminHost: 'OMICRON_CONSOLE_ADMIN_HOST',
+  consoleAdminPort: 'OMICRON_CONSOLE_ADMIN_PORT',
   consoleOidcIssuer: 'OMICRON_CONSOLE_OIDC_ISSUER',
   consoleOidcClientId: 'OMICRON_CONSOLE_OIDC_CLIENT_ID',
   consoleOidcClientSecret: 'OMICRON_CONSOLE_OIDC_CLIENT_SECRET',

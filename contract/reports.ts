@@ -122,7 +122,10 @@ const reportedSpan = z
       .max(128)
       .default([])
       .describe('Spans of other traces.'),
-    status: z.object({ code: z.int().optional().describe('2: the span failed.') }).default({}).describe('How it ended.'),
+    status: z
+      .object({ code: z.int().optional().describe('2: the span failed.') })
+      .default({})
+      .describe('How it ended.'),
   })
   .meta({ id: 'ReportedSpan' });
 
@@ -133,7 +136,9 @@ export const spanReport = z
       .array(
         z.object({
           scopeSpans: z
-            .array(z.object({ spans: z.array(reportedSpan).max(REPORTED_SPANS_MAX).describe('Spans that have ended.') }))
+            .array(
+              z.object({ spans: z.array(reportedSpan).max(REPORTED_SPANS_MAX).describe('Spans that have ended.') }),
+            )
             .max(8)
             .describe('Spans by the library that made them.'),
         }),

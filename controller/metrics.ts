@@ -1,6 +1,6 @@
 import { Counter, Registry } from '@prometheus-io/client';
-import type { MetricFamily } from '../process/metric-export.ts';
 import { lostSpansMetric } from '../process/lost-spans.ts';
+import type { MetricFamily } from '../process/metric-export.ts';
 import { collectNodeMetrics } from '../process/node-metrics.ts';
 import { type AcquireMetrics, acquireMetrics } from './acquire-metrics.ts';
 import { type ArtifactStoreMetrics, artifactStoreMetrics } from './artifact-store-metrics.ts';

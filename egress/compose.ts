@@ -1,11 +1,11 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { EgressReady } from '../contract/egress.ts';
+import { adminServer } from '../http/admin-server.ts';
 import type { MetricFamily } from '../process/metric-export.ts';
 import { type Clock, realClock } from '../time/clock.ts';
 import { addressClassifier } from './address.ts';
 import { addressPolicy } from './address-policy.ts';
-import { adminServer } from './admin.ts';
 import { ClientPlaces } from './client-places.ts';
 import { directDialer } from './dial.ts';
 import { denialReporter } from './events.ts';

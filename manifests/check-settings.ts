@@ -10,7 +10,7 @@ import { findUnknownSettings } from '../process/unknown-settings.ts';
 import { RUNNER_SETTINGS } from '../runner/settings.ts';
 import { SIDECAR } from '../runner/uploader/settings.ts';
 import type { ConfiguredProgram, Environment } from './environment-type.ts';
-import { TELEMETRY_SETTINGS } from './telemetry.ts';
+import { TELEMETRY_SETTINGS } from './telemetry-settings.ts';
 
 /** The settings of each program, as it parses them when it starts. */
 export const PROGRAM_SETTINGS: Readonly<Record<ConfiguredProgram, Variables>> = {
@@ -37,7 +37,7 @@ export function checkSettings(
     throw new Error(`manifests/environments.ts: the environment ${environment} is wrong:\n${faults.join('\n')}`);
 }
 
-/** Of a collector to which no program could send, or that pages could reach. */
+/** Faults of a collector to which no program could send, or that pages could reach. */
 function collectorFaults({
   collector,
   privateSites,

@@ -1,7 +1,7 @@
 import type { k8s } from 'cdk8s-plus-28';
 import type { ApiNamespace, Architecture, Setting } from '../contract/names.ts';
 import type { Resources } from '../contract/runner-shapes.ts';
-import type { TelemetrySetting } from './telemetry.ts';
+import type { TelemetrySetting } from './telemetry-settings.ts';
 
 /** Address of the console for people, and the issuers that sign them in. */
 export interface ConsoleChoices {

@@ -1,36 +1,7 @@
-import * as z from 'zod';
 import { RUNNER_TRACES_PATH } from '../contract/names.ts';
-import { choice, decimal, integer, type Variables } from '../process/environment.ts';
 import type { Environment } from './environment-type.ts';
 import { CONTROLLER_URL } from './parts/runner-endpoints.ts';
 import { byField, type Given } from './settings.ts';
-
-const MS_MAX = 3_600_000;
-
-/** Variables of OpenTelemetry that an environment may set for the controller, the egress proxy and the console: docs/operations.md, "Traces". */
-export const TELEMETRY_SETTINGS = {
-  endpoint: ['OTEL_EXPORTER_OTLP_ENDPOINT', z.string().optional()],
-  sampler: ['OTEL_TRACES_SAMPLER', z.string().optional()],
-  samplerArg: ['OTEL_TRACES_SAMPLER_ARG', decimal(0, 1).optional()],
-  timeoutMs: ['OTEL_EXPORTER_OTLP_TIMEOUT', integer(1, 600_000).optional()],
-  traces: ['OTEL_TRACES_EXPORTER', choice('otlp', 'none').optional()],
-  metrics: ['OTEL_METRICS_EXPORTER', choice('otlp', 'none').optional()],
-  metricsEveryMs: ['OTEL_METRIC_EXPORT_INTERVAL', integer(100, 86_400_000).optional()],
-  queue: ['OTEL_BSP_MAX_QUEUE_SIZE', integer(1, 65_536).optional()],
-  batch: ['OTEL_BSP_MAX_EXPORT_BATCH_SIZE', integer(1, 65_536).optional()],
-  delayMs: ['OTEL_BSP_SCHEDULE_DELAY', integer(1, MS_MAX).optional()],
-  exportMs: ['OTEL_BSP_EXPORT_TIMEOUT', integer(1, MS_MAX).optional()],
-  attributes: [
-    'OTEL_RESOURCE_ATTRIBUTES',
-    z
-      .string()
-      .regex(/^[^=,\s]+=[^,]*(,[^=,\s]+=[^,]*)*$/, { error: 'must be pairs such as team=browsers,stage=prod' })
-      .optional(),
-  ],
-} as const satisfies Variables;
-
-type TelemetrySettings = typeof TELEMETRY_SETTINGS;
-export type TelemetrySetting = TelemetrySettings[keyof TelemetrySettings][0];
 
 type Collected = Pick<Environment, 'collector'>;
 
@@ -39,7 +10,7 @@ const sampling = ({ collector }: Collected): Readonly<Record<string, Given>> => 
   OTEL_TRACES_SAMPLER_ARG: byField('collector.traceRatio', collector?.traceRatio),
 });
 
-/** Where a program sends traces and metrics, and how many traces it keeps. */
+/** The collector of a program's traces and metrics, and the share of traces that it keeps. */
 export const telemetrySettings = (env: Collected): Readonly<Record<string, Given>> => ({
   OTEL_EXPORTER_OTLP_ENDPOINT: byField('collector.endpoint', env.collector?.endpoint),
   ...sampling(env),
@@ -47,6 +18,9 @@ export const telemetrySettings = (env: Collected): Readonly<Record<string, Given
 
 /** A runner reaches no collector: the controller takes its spans. */
 export const runnerTelemetrySettings = (env: Collected): Readonly<Record<string, Given>> => ({
-  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: byField('collector.endpoint', env.collector && CONTROLLER_URL + RUNNER_TRACES_PATH),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: byField(
+    'collector.endpoint',
+    env.collector && CONTROLLER_URL + RUNNER_TRACES_PATH,
+  ),
   ...sampling(env),
 });

@@ -195,7 +195,10 @@ function readableSpan(span: RelayedSpan, { name, attributes }: RelayedProgram): 
   };
 }
 
-const readNanos = (text: string): HrTime => [Number(BigInt(text) / 1_000_000_000n), Number(BigInt(text) % 1_000_000_000n)];
+const readNanos = (text: string): HrTime => [
+  Number(BigInt(text) / 1_000_000_000n),
+  Number(BigInt(text) % 1_000_000_000n),
+];
 
 /** One for each program: the exporter groups spans by it. */
 const resources = new Map<string, Resource>();

@@ -68,7 +68,7 @@ const log = pino(
 );
 const { version } = manifest;
 const onLost = (spans: number) => log.warn({ spans }, 'spans lost: the collector does not take them');
-// On a cluster the controller takes the spans (docs/adr/0113), and asks for a token. They end after the redemption, which brings it.
+// On a cluster the controller takes the spans (docs/adr/0114), and asks for a token. They end after the redemption, which brings it.
 const isRelayed = process.env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT === settings.controllerUrl + RUNNER_TRACES_PATH;
 let artifactToken: string | undefined;
 const headers = (): Record<string, string> =>

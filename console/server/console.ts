@@ -23,6 +23,7 @@ import { signInRoutes, type VouchForToken } from './sign-in-routes.ts';
 import { SignIns } from './sign-ins.ts';
 import { traceConsoleRequests } from './trace-requests.ts';
 import { videoRoutes } from './video-routes.ts';
+import { type ConsoleMetrics, countRequests } from './watched-requests.ts';
 
 /** Asked by the kubelet, under the address of the pod. */
 const HEALTH = '/healthz';
@@ -53,6 +54,8 @@ export interface ConsoleOptions {
   embedOrigins?: readonly string[];
   log: Logger;
   clock?: Clock;
+  /** Counts what it does; nothing does unless given. */
+  metrics?: ConsoleMetrics;
 }
 
 /** An identity provider, the platform's own tokens, or both. */
@@ -86,6 +89,7 @@ export async function startConsole(options: ConsoleOptions): Promise<Console> {
   );
   handleConsoleErrors(app);
   traceConsoleRequests(app);
+  if (options.metrics) countRequests(app, options.metrics.answered);
   app.get(HEALTH, async () => ({ status: 'ok' }));
   app.addHook('onRequest', async request => {
     if (request.routeOptions.url !== HEALTH) checkSameOrigin(url, request);
@@ -101,7 +105,8 @@ export async function startConsole(options: ConsoleOptions): Promise<Console> {
   if (identity?.provider)
     oidcRoutes(app, { provider: identity.provider, signIns, url, clock, secret: controller.serviceKey });
   controllerRoutes(app, controller);
-  liveViews(app, { url, signIns, controller });
+  const openViews = liveViews(app, { url, signIns, controller });
+  options.metrics?.watch({ liveViews: openViews, signIns: () => signIns.count });
   polledViewRoutes(app, controller);
   policyToolRoutes(app);
   credentialTestRoute(app, new BrowserSessions({ url: controllerUrl, serviceSecret: options.serviceSecret }));

@@ -42,9 +42,9 @@ type Admitted = { readonly sessionId: string } & (
 /**
  * Serves the WebSockets of `GET /api/browser-sessions/{session_id}/live?role=view|control`. Each one is a viewer of its own at the
  * controller, with a token that this process requests and no page gets to see; an embedded preview brings its own. A socket lives
- * as long as the sign-in that opened it, at most.
+ * as long as the sign-in that opened it, at most. Answers how to count those that are open.
  */
-export function liveViews(app: FastifyInstance, { url, signIns, controller }: LiveProxyOptions): void {
+export function liveViews(app: FastifyInstance, { url, signIns, controller }: LiveProxyOptions): () => number {
   const sockets = new WebSocketServer({
     noServer: true,
     perMessageDeflate: false, // a JPEG does not get smaller
@@ -91,6 +91,7 @@ export function liveViews(app: FastifyInstance, { url, signIns, controller }: Li
     for (const viewer of sockets.clients) viewer.close(GOING_AWAY, 'the console stops');
     done();
   });
+  return () => sockets.clients.size;
 }
 
 /** Closes the socket of a person whose sign-in has ended. */

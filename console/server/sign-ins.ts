@@ -42,6 +42,12 @@ export class SignIns {
     this.#clock = clock;
   }
 
+  /** Number of those that have not ended. */
+  get count(): number {
+    const nowMs = this.#clock.nowMs();
+    return [...this.#known.values()].filter(({ expiresMs }) => expiresMs > nowMs).length;
+  }
+
   /** Signs a person in; answers the `Set-Cookie` header. */
   open(person: SignedInPerson): string {
     const nowMs = this.#clock.nowMs();

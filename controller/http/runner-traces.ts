@@ -13,7 +13,7 @@ import { SpanAllowance } from './span-allowance.ts';
 const BODY_BYTES_MAX = 1024 * 1024;
 
 /**
- * Spans of runners on a cluster, whose network ends here: docs/adr/0113. They go on to this replica's collector. No statement of the database
+ * Spans of runners on a cluster, whose network ends here: docs/adr/0114. They go on to this replica's collector. No statement of the database
  * is needed: the token says whose they are.
  */
 export const runnerTraceRoutes: FastifyPluginAsyncZod<{ publicKeys: ControllerKeys }> = async (app, { publicKeys }) => {

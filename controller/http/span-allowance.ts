@@ -7,7 +7,7 @@ export class SpanAllowance {
   readonly #taken = new Map<string, number>();
   #sinceMs = 0;
 
-  /** Spans of the lease that are taken, of so and so many. */
+  /** The number of these spans of the lease that are taken. */
   take(sessionId: string, count: number, nowMs: number): number {
     if (nowMs - this.#sinceMs >= MINUTE_MS) {
       this.#taken.clear();

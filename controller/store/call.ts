@@ -22,7 +22,8 @@ export function spanSetting(): string {
 }
 
 /** A part of `from` that sets it until the end of the statement, before a function of its columns is called. */
-export const setsSpan = (parameter: number): string => `(select set_config('omicron.span', $${parameter}, true)) as span`;
+export const setsSpan = (parameter: number): string =>
+  `(select set_config('omicron.span', $${parameter}, true)) as span`;
 
 /** Calls a database function that returns one value. */
 export async function callFunction(database: Database, name: string, args: Arguments): Promise<unknown> {

@@ -24,6 +24,15 @@ const peer = z.strictObject({
 });
 const peers = z.array(peer).min(1);
 const reached = z.strictObject({ to: peers, ports });
+const collector = z.strictObject({
+  endpoint: collectorUrl,
+  to: peers,
+  ports,
+  traceRatio: z
+    .string()
+    .regex(/^(0(\.\d+)?|1)$/)
+    .optional(),
+});
 const cores = z.string().regex(/^[1-9]\d*m?$/);
 const bytes = z.string().regex(/^[1-9]\d*[MG]i$/);
 const two = <T extends z.ZodType>(of: T) => z.tuple([of, of]);
@@ -148,17 +157,7 @@ export const chartValues = (set: Readonly<Record<keyof typeof PROGRAMS, Readonly
       .optional(),
     secretStore: z.enum(['vault-sql', 'vault-rest', 'vault-kv']),
     vault: reached.optional(),
-    collector: z
-      .strictObject({
-        endpoint: collectorUrl,
-        to: peers,
-        ports,
-        traceRatio: z
-          .string()
-          .regex(/^(0(\.\d+)?|1)$/)
-          .optional(),
-      })
-      .optional(),
+    collector: collector.optional(),
     monitoringNamespace: word.optional(),
     gitops: z.strictObject({ repository: source, revision: word }),
   });

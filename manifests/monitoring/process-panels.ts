@@ -1,7 +1,7 @@
 import { type Panel, RATE } from './dashboard.ts';
 
 /** Resources that each replica of a program takes of its machine, from the metrics of its Node process under `prefix`. */
-export const processPanels = (prefix: 'omicron_' | 'omicron_egress_'): readonly Panel[] => [
+export const processPanels = (prefix: 'omicron_' | 'omicron_egress_' | 'omicron_console_'): readonly Panel[] => [
   {
     title: 'CPU',
     description: 'Cores that each replica uses',

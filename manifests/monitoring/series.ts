@@ -7,4 +7,8 @@ export const countRunners = (state: string): string => `max(sum by (instance) (o
 export const prefixSeries = (what: string, of = 'max'): string => `${of} by (prefix) (omicron_artifact_store_${what})`;
 export const countPods = `count(kube_pod_info{namespace="${NAMESPACES.runners}"})`;
 export const scrapedUp = (app: string): string => `up{namespace="${NAMESPACES.system}",job="${app}"}`;
-export const SCRAPED = { controller: LABELS.controllerApp, egress: LABELS.egressApp } as const;
+export const SCRAPED = {
+  controller: LABELS.controllerApp,
+  egress: LABELS.egressApp,
+  console: LABELS.consoleApp,
+} as const;

@@ -18,6 +18,7 @@ export const renderConsoleSettings = (
     {
       [ENV.consoleUrl]: byField('console.url', url),
       [ENV.consolePort]: fixedSetting(String(PORTS.console), FIXED.port),
+      [ENV.consoleAdminPort]: fixedSetting(String(PORTS.consoleAdmin), FIXED.port),
       [ENV.controllerUrl]: fixedSetting(`http://${SERVICES.controller}:${PORTS.controller}`, FIXED.address),
       [ENV.consoleEmbedOrigins]: byField('console.embedOrigins', embedOrigins.join(',') || undefined),
       [ENV.consoleOidcIssuer]: byField('console.oidc.issuer', oidc?.issuer),
@@ -51,7 +52,10 @@ export function webConsole(scope: Construct, env: Environment): void {
     settings: renderConsoleSettings(choices, env),
     secret: SECRETS.console,
     optionalKeys: [ENV.consoleOidcClientSecret, ENV.consolePlatformSecret, ...collectorKeys(env)],
-    ports: [{ name: 'http', containerPort: PORTS.console, protocol: 'TCP' }],
+    ports: [
+      { name: 'http', containerPort: PORTS.console, protocol: 'TCP' },
+      { name: 'admin', containerPort: PORTS.consoleAdmin, protocol: 'TCP' },
+    ],
     probes: {
       startupProbe: { ...health, periodSeconds: 2, failureThreshold: 30 },
       readinessProbe: { ...health, periodSeconds: 5, failureThreshold: 2 },

@@ -6,7 +6,7 @@ import type { Environment } from '../environment-type.ts';
 import { dashboardFile } from '../monitoring/dashboard.ts';
 import { DASHBOARDS } from '../monitoring/dashboards/all.ts';
 import { ruleGroups } from '../monitoring/rules.ts';
-import { CONTROLLER, EGRESS, meta } from './meta.ts';
+import { CONSOLE, CONTROLLER, EGRESS, meta } from './meta.ts';
 
 const apiVersion = 'monitoring.coreos.com/v1';
 const namespace = NAMESPACES.system;
@@ -39,6 +39,7 @@ export function monitoring(scope: Construct, env: Environment): void {
     });
   scrape(SERVICES.controller, CONTROLLER, 'http');
   scrape(SERVICES.egress, EGRESS, 'admin');
+  if (env.console) scrape(SERVICES.console, CONSOLE, 'admin');
   new ApiObject(scope, 'rules', {
     apiVersion,
     kind: 'PrometheusRule',

@@ -113,7 +113,10 @@ export function networkPolicies(scope: Construct, env: Environment): void {
   if (env.console)
     policy(NAMESPACES.system, 'console', {
       podSelector: { matchLabels: CONSOLE },
-      ingress: [{ from: [env.console.ingress.from], ports: tcp(PORTS.console) }],
+      ingress: [
+        { from: [env.console.ingress.from], ports: tcp(PORTS.console) },
+        ...(monitoring.length > 0 ? [{ from: monitoring, ports: tcp(PORTS.consoleAdmin) }] : []),
+      ],
       egress: [
         toDns,
         { to: [controller], ports: tcp(PORTS.controller) },

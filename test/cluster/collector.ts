@@ -21,7 +21,7 @@ require('node:http').createServer(async (request, response) => {
 }).listen(${PORT.sink});
 `;
 
-/** What programs of an environment are told of the collector of the tests. */
+/** The collector of the tests, as an environment names it. */
 export const COLLECTOR = {
   endpoint: `http://${NAME}.${FIXTURES}.svc.cluster.local:${PORT.service}`,
   to: [
@@ -86,7 +86,7 @@ export async function startClusterCollector() {
     (await kubectl(['-n', FIXTURES, 'get', kind, NAME, '-o', `jsonpath={${path}}`])).trim();
   const read = `fetch('http://127.0.0.1:${PORT.sink}').then(answer => answer.text()).then(console.log)`;
   return {
-    /** Of its pod and its Service, with their ports. */
+    /** Its pod and its Service. */
     addresses: [
       { host: await address('pod', '.status.podIP'), port: PORT.pod },
       { host: await address('service', '.spec.clusterIP'), port: PORT.service },

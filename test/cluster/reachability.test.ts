@@ -37,6 +37,7 @@ const EXPECTED = {
   'the controller': only('runner', 'egress', 'api', 'node'),
   // People alone, through what stands for an ingress; here a pod of the fixtures.
   'the console': only('node'),
+  "the console's metrics": only('node'),
   "the egress proxy's port": only('runner', 'node'),
   // Prometheus alone, where there is one.
   "the egress proxy's metrics": only('node'),
@@ -150,6 +151,7 @@ describe('[O9] reachability', () => {
       "a runner's MCP endpoint": tcp(runner.other, PORTS.runner),
       'the controller': tcp(controller.other, PORTS.controller),
       'the console': tcp(addressOf(web), PORTS.console),
+      "the console's metrics": tcp(addressOf(web), PORTS.consoleAdmin),
       "the egress proxy's port": tcp(egress.other, PORTS.egress),
       "the egress proxy's metrics": tcp(egress.other, PORTS.egressAdmin),
       'DNS by UDP': { by: 'dns', host: dns, port: 53 },

@@ -37,11 +37,15 @@ beforeAll(async () => {
   await applyEnvironment(env);
   await waitUntilRunning();
   // Warm runners of the template before are replaced.
-  await eventually('runners of the new template', async () => {
-    const pods = await podsOf(NAMESPACES.runners, LABELS.runnerId);
-    const isNew = (pod: (typeof pods)[number]) => JSON.stringify(pod.spec).includes(RUNNER_TRACES_PATH);
-    return pods.length > 0 && pods.every(isNew);
-  }, 150_000);
+  await eventually(
+    'runners of the new template',
+    async () => {
+      const pods = await podsOf(NAMESPACES.runners, LABELS.runnerId);
+      const isNew = (pod: (typeof pods)[number]) => JSON.stringify(pod.spec).includes(RUNNER_TRACES_PATH);
+      return pods.length > 0 && pods.every(isNew);
+    },
+    150_000,
+  );
   ingress = await openIngress();
 }, 400_000);
 
@@ -98,12 +102,16 @@ test('one trace of an agent leads through controller, runner and egress proxy to
 
   const received = async (path: string) =>
     (await collector.received()).filter(each => each.path === path).map(({ body }) => body);
-  const spans = await eventually('the spans of all programs', async () => {
-    const all = readSpans(await received('/v1/traces'));
-    const named = (name: string) => all.some(span => span.traceId === trace && span.name === name);
-    const isConsole = all.some(({ service }) => service === 'omicron-console');
-    return named('calls') && named('egress connection') && isConsole && all;
-  }, 60_000);
+  const spans = await eventually(
+    'the spans of all programs',
+    async () => {
+      const all = readSpans(await received('/v1/traces'));
+      const named = (name: string) => all.some(span => span.traceId === trace && span.name === name);
+      const isConsole = all.some(({ service }) => service === 'omicron-console');
+      return named('calls') && named('egress connection') && isConsole && all;
+    },
+    60_000,
+  );
   const ofTrace = spans.filter(({ traceId }) => traceId === trace);
   const names = ofTrace.map(({ service, name }) => `${service} ${name}`);
   expect(names).toEqual(

@@ -11,7 +11,9 @@ import { DASHBOARDS } from '../../manifests/monitoring/dashboards/all.ts';
 import { ruleGroups } from '../../manifests/monitoring/rules.ts';
 import { eventually } from '../eventually.ts';
 import { parseExposition } from '../manifests/exported-metrics.ts';
+import { KEPT_NAMES, lintMetrics } from '../manifests/lint-metrics.ts';
 import { startPrometheus } from '../prometheus-server.ts';
+import { startConsoleProcess } from './console-process.ts';
 import { type SiteStack, startSiteStack } from './site-stack.ts';
 
 // Every query of panels and alerts, asked of a Prometheus that scraped a live stack whose sessions used all of it.
@@ -67,6 +69,7 @@ const unconditional = (expr: string): string =>
 describe('a Prometheus that scraped a live stack', () => {
   const started = new AsyncDisposableStack();
   let deployed: SiteStack;
+  let pages: Awaited<ReturnType<typeof startConsoleProcess>>;
   let url: string;
 
   const ask = async (query: string): Promise<number[]> => {
@@ -102,6 +105,7 @@ describe('a Prometheus that scraped a live stack', () => {
       await browser.goto(site.url);
       await browser.goto(`http://localhost:${new URL(site.url).port}/`).catch(() => {}); // its address is refused
     }
+    await pages.visit();
     await kept.release();
     const third = await acquire('third'); // takes the place of the one that is hibernated for it
     await third.end();
@@ -128,6 +132,8 @@ describe('a Prometheus that scraped a live stack', () => {
     const folder = await mkdtemp(join(tmpdir(), 'live-metrics-'));
     started.defer(() => rm(folder, { recursive: true, force: true }));
     await writeFile(join(folder, 'rules.json'), JSON.stringify({ groups: ruleGroups('https://runbooks.test', 1) }));
+    pages = await startConsoleProcess(deployed.stack);
+    started.defer(pages.stop);
     const { controller, egress } = deployed.stack.metricsUrls;
     const target = (job_name: string, address: string) => ({
       job_name,
@@ -139,6 +145,7 @@ describe('a Prometheus that scraped a live stack', () => {
       scrape_configs: [
         target(LABELS.controllerApp, controller),
         target(LABELS.egressApp, egress ?? ''),
+        target(LABELS.consoleApp, pages.metricsUrl),
         {
           job_name: 'fakes',
           static_configs: [{ targets: [`127.0.0.1:${(exporter.address() as AddressInfo).port}`] }],
@@ -180,6 +187,18 @@ describe('a Prometheus that scraped a live stack', () => {
       if (!(await ask(query)).some(value => Number.isFinite(value))) silent.push(query);
     }
     expect(silent).toEqual([]);
+  });
+
+  it('promtool finds no fault in what the running programs export but names that are kept', async () => {
+    const { controller, egress } = deployed.stack.metricsUrls;
+    for (const at of [controller, egress ?? '', pages.metricsUrl]) {
+      const text = await (await fetch(at)).text();
+      expect(parseExposition(text).types.size, at).toBeGreaterThan(10);
+      expect(
+        (await lintMetrics(text)).filter(line => !KEPT_NAMES.includes(line.split(' ')[0] ?? '')),
+        at,
+      ).toEqual([]);
+    }
   });
 
   it('takes nothing from a fake that a program of the stack exports', async () => {

@@ -3,11 +3,13 @@ import { NAMESPACES } from '../../contract/names.ts';
 import type { Environment } from '../../manifests/environment-type.ts';
 import { ENVIRONMENTS } from '../../manifests/environments.ts';
 import { renderObjects } from '../../manifests/render.ts';
-import { findManifestViolations } from '../../policies/manifests/rules.ts';
 import { arrayOf, readField } from '../../policies/manifests/rule.ts';
+import { findManifestViolations } from '../../policies/manifests/rules.ts';
 import { pushed } from './pushed.ts';
 
-const to = [{ namespaceSelector: { matchLabels: { name: 'telemetry' } }, podSelector: { matchLabels: { app: 'otel' } } }];
+const to = [
+  { namespaceSelector: { matchLabels: { name: 'telemetry' } }, podSelector: { matchLabels: { app: 'otel' } } },
+];
 const collector = { endpoint: 'http://otel.telemetry.svc.cluster.local:4318', to, ports: [14_318], traceRatio: '0.25' };
 
 const withCollector = (env: Environment) => [...renderObjects({ ...pushed(env), collector }).values()];
@@ -37,7 +39,9 @@ describe.each(Object.values(ENVIRONMENTS))('a collector in $name', env => {
     }
     const template = all.find(({ kind }) => kind === 'PodTemplate');
     const [browser] = arrayOf(readField(template, 'template', 'spec', 'containers'));
-    const variables = arrayOf(readField(browser, 'env')).filter(each => String(readField(each, 'name')).startsWith('OTEL_'));
+    const variables = arrayOf(readField(browser, 'env')).filter(each =>
+      String(readField(each, 'name')).startsWith('OTEL_'),
+    );
     expect(variables).toEqual([
       {
         name: 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
@@ -59,7 +63,9 @@ describe.each(Object.values(ENVIRONMENTS))('a collector in $name', env => {
     );
     for (const policy of open) {
       expect(JSON.stringify(readField(policy, 'spec', 'ingress'))).not.toContain('telemetry');
-      const rules = arrayOf(readField(policy, 'spec', 'egress')).filter(rule => JSON.stringify(rule).includes('telemetry'));
+      const rules = arrayOf(readField(policy, 'spec', 'egress')).filter(rule =>
+        JSON.stringify(rule).includes('telemetry'),
+      );
       expect(JSON.parse(JSON.stringify(rules))).toEqual([{ to, ports: [{ protocol: 'TCP', port: 14_318 }] }]);
     }
   });

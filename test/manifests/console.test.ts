@@ -51,10 +51,14 @@ describe.each(Object.values(ENVIRONMENTS))('a console in $name', env => {
       rules: [{ host: 'console.example.com' }],
     });
     const { ingress, egress } = one('NetworkPolicy', 'console').spec as {
-      ingress: { from: unknown[] }[];
+      ingress: { from: unknown[]; ports: unknown[] }[];
       egress: { to: { podSelector?: unknown; ipBlock?: unknown }[]; ports: { port: number }[] }[];
     };
-    expect(ingress.map(({ from }) => from)).toEqual([[choices.ingress.from]]);
+    expect(ingress[0]?.from).toEqual([choices.ingress.from]);
+    // Prometheus reaches the port of metrics alone, which the Ingress names nowhere.
+    const monitoring = env.monitoringNamespace ? [[{ port: 9090, protocol: 'TCP' }]] : [];
+    expect(JSON.parse(JSON.stringify(ingress.slice(1).map(({ ports }) => ports)))).toEqual(monitoring);
+    expect(JSON.stringify(one('Ingress', 'browser-console'))).not.toContain('admin');
     expect(egress.map(({ ports }) => ports.map(({ port }) => port))).toEqual([[53, 53], [8080], [8080], [443]]);
     expect(egress.at(-1)?.to).toMatchObject([{ ipBlock: { cidr: '0.0.0.0/0' } }]);
   });

@@ -22,14 +22,14 @@ const UNSEEN: readonly (readonly [RegExp, string])[] = [
 ];
 
 const rules = ruleGroups('https://runbooks.test', 1).flatMap(group => group.rules);
-const { controller, egress } = await exportedMetrics();
+const { controller, egress, console: web } = await exportedMetrics();
 /** Labels by series. */
 const known = new Map<string, Set<string>>();
-for (const { name, labels } of [...controller.samples, ...egress.samples])
+for (const { name, labels } of [...controller.samples, ...egress.samples, ...web.samples])
   known.set(name, new Set([...(known.get(name) ?? TARGET), ...Object.keys(labels)]));
 for (const name of FOREIGN) known.set(name, new Set(TARGET));
 for (const rule of rules) if ('record' in rule) known.set(rule.record, new Set(TARGET));
-const types = new Map([...controller.types, ...egress.types]);
+const types = new Map([...controller.types, ...egress.types, ...web.types]);
 const familyOf = (series: string): string => (types.has(series) ? series : series.replace(/_(bucket|sum|count)$/, ''));
 
 const panels = DASHBOARDS.flatMap(dashboard =>

@@ -17,7 +17,7 @@ const FIXED: Readonly<Record<ConfiguredProgram, readonly string[]>> = {
     'OMICRON_SECRET_FILE_KEY',
   ],
   egress: ['OMICRON_CONTROLLER_URL', 'OMICRON_EGRESS_PORT', 'OMICRON_EGRESS_ADMIN_PORT'],
-  console: ['OMICRON_CONTROLLER_URL', 'OMICRON_CONSOLE_PORT'],
+  console: ['OMICRON_CONTROLLER_URL', 'OMICRON_CONSOLE_PORT', 'OMICRON_CONSOLE_ADMIN_PORT'],
   runner: [
     ...['OMICRON_RUNNER_ID', 'OMICRON_CONTROLLER_URL', 'OMICRON_CONTROLLER_JWKS', 'OMICRON_RUNNER_HOST'],
     ...['OMICRON_RUNNER_PORT', 'OMICRON_PORT_FILE', 'OMICRON_OUTPUT_DIR', 'OMICRON_REMOTE_BROWSER'],
@@ -59,7 +59,13 @@ const SAMPLES = [
     '/dev/null',
     'none',
   ],
-  ['team=browsers', 'ssrf', 'words', '{"a-site":["https://a.example"]}', testCertificate('people', { authority: true }).cert],
+  [
+    'team=browsers',
+    'ssrf',
+    'words',
+    '{"a-site":["https://a.example"]}',
+    testCertificate('people', { authority: true }).cert,
+  ],
 );
 
 function sampleFor(name: string, schema: Variables[string][1]): string {

@@ -1,3 +1,4 @@
+import { prometheusConsoleMetrics } from '../../console/metrics.ts';
 import { END_REASONS } from '../../contract/session.ts';
 import { RUNNER_STATES } from '../../contract/states.ts';
 import { ACQUIRE_PARTS, LEASE_STARTS } from '../../controller/acquire-metrics.ts';
@@ -75,9 +76,23 @@ export async function egressText(): Promise<string> {
   return metrics.registry.metrics();
 }
 
+/** The console's registry, after each of its series was counted. */
+export async function consoleText(): Promise<string> {
+  const metrics = prometheusConsoleMetrics();
+  metrics.answered('answered', 0.1);
+  metrics.answered('refused', 0.01);
+  metrics.watch({ liveViews: () => 1, signIns: () => 2 });
+  return metrics.registry.metrics();
+}
+
 /** Every series that the programs export, with its labels. */
-export async function exportedMetrics(): Promise<{ controller: Exported; egress: Exported }> {
-  return { controller: parseExposition(await controllerText()), egress: parseExposition(await egressText()) };
+export async function exportedMetrics(): Promise<{ controller: Exported; egress: Exported; console: Exported }> {
+  const [controller, egress, web] = [await controllerText(), await egressText(), await consoleText()];
+  return {
+    controller: parseExposition(controller),
+    egress: parseExposition(egress),
+    console: parseExposition(web),
+  };
 }
 
 /** https://prometheus.io/docs/instrumenting/exposition_formats/ */

@@ -39,6 +39,7 @@ export const FLEET: Dashboard = {
           queries: [
             { expr: `sum(${scrapedUp(SCRAPED.controller)})`, legend: 'controller' },
             { expr: `sum(${scrapedUp(SCRAPED.egress)})`, legend: 'egress proxy' },
+            { expr: `sum(${scrapedUp(SCRAPED.console)})`, legend: 'console' },
           ],
         },
       ],
@@ -198,5 +199,45 @@ export const FLEET: Dashboard = {
       ],
     },
     { title: 'Controller', panels: processPanels('omicron_') },
+    {
+      title: 'Console',
+      panels: [
+        {
+          title: 'Requests of pages',
+          description: 'A second, by outcome; failed ones are the controller that is away',
+          kind: 'timeseries',
+          unit: 'ops',
+          queries: [
+            {
+              expr: `sum by (outcome) (rate(omicron_console_request_seconds_count[${RATE}]))`,
+              legend: '{{outcome}}',
+            },
+          ],
+        },
+        {
+          title: 'Time to answer',
+          description: 'The 95th percentile of requests that were answered; lists of videos and files take longest',
+          kind: 'timeseries',
+          unit: 's',
+          queries: [
+            {
+              expr: `histogram_quantile(0.95, sum by (le) (rate(omicron_console_request_seconds_bucket{outcome="answered"}[${RATE}])))`,
+              legend: 'p95',
+            },
+          ],
+        },
+        {
+          title: 'People',
+          description: 'Open sign-ins, and live views that are watched through this console',
+          kind: 'timeseries',
+          unit: 'short',
+          queries: [
+            { expr: 'sum(omicron_console_sign_ins)', legend: 'sign-ins' },
+            { expr: 'sum(omicron_console_live_views)', legend: 'live views' },
+          ],
+        },
+        ...processPanels('omicron_console_'),
+      ],
+    },
   ],
 };

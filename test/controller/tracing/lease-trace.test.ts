@@ -31,14 +31,16 @@ it('one trace leads from the header of get-or-create through the claim and the r
     expect(answer.status).toBe(200);
     ({ session_id: sessionId } = answer.body as { session_id: string }); // checked by its route's schema
     const timeline = async () => {
-      const read = await stack.call('GET', `/internal/browser-sessions/${sessionId}/events`);
+      const read = await stack.call('GET', `/internal/browser-sessions/${sessionId}/events`, { headers });
       return (read.body as { events: { kind: string; data: object }[] }).events; // checked by its route's schema
     };
     const inTrace = { trace_id: TRACE, span_id: expect.stringMatching(/^[\da-f]{16}$/) };
     const dataOf = async (kind: string) => (await timeline()).find(event => event.kind === kind)?.data;
     for (const kind of ['session.claimed', 'session.ready']) expect(await dataOf(kind), kind).toMatchObject(inTrace);
     // Ended by a loop, which is in no trace, though its lease was.
-    await stack.database.query("update omicron.browser_sessions set expires_at = clock_timestamp() where id = $1", [sessionId]);
+    await stack.database.query('update omicron.browser_sessions set expires_at = clock_timestamp() where id = $1', [
+      sessionId,
+    ]);
     await eventually('its end', () => dataOf('session.ended'));
     expect(await dataOf('session.ended')).not.toHaveProperty('trace_id');
     // Runners report and proxies watch every few seconds.

@@ -90,7 +90,7 @@ it("a runner's spans reach the controller's collector, as its lease's own and wi
   expect(collector.received().replaceAll('runner-secrets', '')).not.toContain('secret');
 });
 
-it('where nothing is traced, spans are taken and go nowhere', async () => {
+it('a controller that traces nothing takes spans, and passes none on', async () => {
   await using stack = await startStack({ OMICRON_POOL_IDLE: 0 });
   await stack.lease();
   const { given } = await stack.machine.leased();

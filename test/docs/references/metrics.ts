@@ -1,3 +1,4 @@
+import { prometheusConsoleMetrics } from '../../../console/metrics.ts';
 import { prometheusMetrics } from '../../../controller/metrics.ts';
 import type { Directory } from '../../../controller/store/directory.ts';
 import { egressMetrics } from '../../../egress/metrics.ts';
@@ -13,7 +14,7 @@ interface Metric {
 const kindOf = (metric: object): string => metric.constructor.name.toLowerCase();
 
 /** Metrics of Node.js itself, which @prometheus-io/client's documentation describes. */
-const isOfNode = (name: string): boolean => /^omicron_(egress_)?(process|nodejs)_/.test(name);
+const isOfNode = (name: string): boolean => /^omicron_((egress|console)_)?(process|nodejs)_/.test(name);
 
 const rows = (metrics: readonly Metric[]): string[][] =>
   metrics
@@ -25,9 +26,10 @@ export function metricsPage(): string {
   // Registering metrics reads no directory and no connection.
   const controller = prometheusMetrics({} as Directory).registry;
   const egress = egressMetrics({ leases: () => 0, clients: () => ({ unauthenticated: 0, idle: 0, busy: 0 }) }).registry;
+  const web = prometheusConsoleMetrics().registry;
   const heads = ['metric', 'type', 'labels', 'meaning'];
   return page(
-    '`controller/metrics.ts` and `egress/metrics.ts`',
+    '`controller/metrics.ts`, `egress/metrics.ts` and `console/metrics.ts`',
     'Metrics',
     'Prometheus text at `/metrics`. Units are in the names; no label is a session, a user or a site. Each program exports the metrics of its Node.js process too (`omicron_process_…`, `omicron_nodejs_…`, `omicron_egress_process_…`). Alerts are in `manifests/monitoring/alerts.ts`, each with a [runbook](../runbooks).',
     [
@@ -40,6 +42,11 @@ export function metricsPage(): string {
         'Egress proxy',
         'Port 9090. Each replica counts its own connections: sum them.',
         table(heads, rows(egress.getMetricsAsArray() as unknown as Metric[])),
+      ],
+      [
+        'Console',
+        'Port 9090, which its ingress does not reach. The console of a local stack, in the process of its controller, has none.',
+        table(heads, rows(web.getMetricsAsArray() as unknown as Metric[])),
       ],
     ],
   );

@@ -1,11 +1,16 @@
 import { createServer, type Server } from 'node:http';
-import type { Registry } from '@prometheus-io/client';
-import { neverSniff } from '../http/never-sniff.ts';
+import { neverSniff } from './never-sniff.ts';
+
+/** A registry of @prometheus-io/client. */
+interface ScrapedRegistry {
+  readonly contentType: string;
+  metrics(): Promise<string>;
+}
 
 /**
- * `/healthz` and `/metrics`, on a port of its own that no runner can reach. `live` is false while the proxy stops.
+ * `/healthz` and `/metrics`, on a port of its own that neither runners nor people can reach. `live` is false while the program stops.
  */
-export function adminServer(registry: Registry, live: () => boolean): Server {
+export function adminServer(registry: ScrapedRegistry, live: () => boolean): Server {
   const server = createServer((request, response) => {
     if (request.url === '/healthz')
       return void response
