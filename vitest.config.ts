@@ -33,14 +33,7 @@ export default defineConfig({
         },
       },
       {
-        // One process for all files of a worker: 62 starts and as many times the controller's modules took a tenth of their time.
-        test: {
-          ...INTEGRATION,
-          isolate: false,
-          name: 'control-plane',
-          include: [CONTROL_PLANE],
-          exclude: [...UNIT, ...SEARCHES],
-        },
+        test: { ...INTEGRATION, name: 'control-plane', include: [CONTROL_PLANE], exclude: [...UNIT, ...SEARCHES] },
       },
       { test: { ...INTEGRATION, name: 'promises', include: PROMISES, exclude: SEARCHES } },
       {
