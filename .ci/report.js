@@ -1,7 +1,7 @@
 // Reads the JSON reports of vitest for .ci/run:
 //   node .ci/report.js failed REPORT            prints the files that failed, a line each
 //   node .ci/report.js summary REPORT[=AGAIN].. prints every failure, then "N passed, N failed"; AGAIN is the second run of files that failed
-// A test that passes only at its second run is flaky: it is named with both outcomes, and counts as failed.
+// A test that passes only at its second run is flaky: it is named with both outcomes, and counts as passed.
 // Beside a report, the second one too, is what its run printed (REPORT.log) and, of one with an error outside of any test, its exit
 // code (REPORT.exit-code).
 import { existsSync, readFileSync } from 'node:fs';
@@ -46,7 +46,7 @@ if (command === 'failed') {
 
 const count = { passed: 0, failed: 0, skipped: 0 };
 const say = (verdict, name, reason) => {
-  count.failed += 1;
+  count[verdict === 'FLAKY' ? 'passed' : 'failed'] += 1;
   console.log(`${verdict} ${name}\n${indent(reason)}`);
 };
 
