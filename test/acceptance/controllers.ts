@@ -69,7 +69,8 @@ export async function startDeployment(): Promise<Deployment> {
     OMICRON_PORT: '0',
     OMICRON_SECRET_STORE: 'file',
     OMICRON_SECRET_FILE_KEY: randomBytes(32).toString('base64'),
-    OMICRON_POOL_IDLE: '1', // prod's four take more than a machine of two cores
+    OMICRON_POOL_IDLE: '1', // prod's pool takes more than a machine of two cores, and so does one that grows with the demand
+    OMICRON_POOL_IDLE_MAX: undefined,
   };
   const processes: ControllerProcess[] = [];
   const lines: string[] = [];
