@@ -11,12 +11,22 @@ import { v2 } from '../runner/mcp-clients.ts';
 import { argoPaused } from './argo-paused.ts';
 import { controllers, inSystem, killControllers } from './controllers.ts';
 import { rows } from './database.ts';
-import { type FaultRow, faultRow } from './fault-row.ts';
 import { type FaultLine, report } from './fault-table.ts';
 import { closeGate, installGate, removeGate, type STEPS, userHeldAt } from './gate.ts';
-import { type Held, hibernatesWith, holdLease, seesItsPage, stillServes } from './held.ts';
-import { onNode, whileStopped } from './node-faults.ts';
-import { noOrphans } from './orphans.ts';
+import {
+  comesBack,
+  type Held,
+  hibernatesWith,
+  hold,
+  holdLease,
+  losesItsRunner,
+  seesItsPage,
+  startsAgain,
+  stillServes,
+  videoStored,
+} from './held.ts';
+import { kill9, onNode, processesLike, squeezeMemory, whileStopped, writeIntoVolume } from './node-faults.ts';
+import { orphans } from './orphans.ts';
 
 // Real faults, each with leases that live before it and are looked at after it. A fault of the node itself (its
 // kubelet, its processes) needs the node: those tests run where the cluster stands beside the checkout, and are
@@ -34,13 +44,60 @@ const WARM = "select id from omicron.runners where state = 'warm'";
 const lines: FaultLine[] = [];
 let ingress: Ingress;
 let sessions: BrowserSessions;
-let row: FaultRow;
+let heldNow: Held[] = [];
+/** When the fault of this test happened; null: it lasts until `afterwards`. */
+let happenedMs: number | null = null;
+const happens = () => {
+  happenedMs = performance.now();
+};
+
+const lease = async (options: { recorded?: boolean } = {}): Promise<Held> => {
+  const held = await hold(sessions, options);
+  heldNow.push(held);
+  return held;
+};
+const serves = (...all: Held[]) => Promise.all(all.map(held => stillServes(sessions, held)));
+const leaseAgain = async (held: Held): Promise<void> => {
+  heldNow.push(await startsAgain(sessions, held));
+};
+const leaseBack = async (held: Held): Promise<void> => {
+  heldNow.push(await comesBack(sessions, held));
+};
 /** A part of the cluster goes away with a runner at hand: without it, nothing new can start from the pool. */
 const warmRunner = () => eventually('a runner is warm', async () => (await rows(WARM)).length > 0, 150_000);
+const noOrphans = async (): Promise<number> => {
+  const left = async () => (await orphans().catch(error => [String(error)])).join('\n');
+  await eventually('cluster and database agree', async () => (await left()) === '', 150_000).catch(async error => {
+    throw new Error(`orphans:\n${await left()}`, { cause: error });
+  });
+  return (await orphans()).length;
+};
 
 /** The line of one fault: heals, then ends every lease and sees what is left of it. */
-async function afterwards(fault: string, expected: { sessionsLost: number }, heal: () => Promise<unknown>) {
-  const line: FaultLine = { ...(await row.heals(fault, heal)), orphans: await noOrphans() };
+async function afterwards(
+  fault: string,
+  expected: { sessionsLost: number; videosLost?: number },
+  heal: () => Promise<unknown>,
+) {
+  const sinceMs = happenedMs ?? performance.now();
+  await heal();
+  const recoveryMs = performance.now() - sinceMs;
+  const held = heldNow;
+  heldNow = [];
+  await Promise.all(held.map(({ browser }) => browser[Symbol.asyncDispose]()));
+  await Promise.all(held.map(each => each.lease.end()));
+  const recorded = held.filter(each => each.recorded);
+  const stored = await Promise.all(recorded.map(each => videoStored(sessions, each)));
+  const users = new Set(held.map(({ userId }) => userId));
+  const line: FaultLine = {
+    fault,
+    sessions: users.size,
+    sessionsLost: held.filter(each => each.lost).length,
+    videos: recorded.length,
+    videosLost: stored.filter(each => !each).length,
+    recoveryMs: Math.round(recoveryMs),
+    orphans: await noOrphans(),
+  };
   lines.push(line);
   expect(line).toMatchObject({ videosLost: 0, orphans: 0, ...expected });
 }
@@ -51,11 +108,14 @@ beforeAll(async () => {
   sessions = new BrowserSessions(ingress);
 });
 beforeEach(async () => {
-  row = faultRow(sessions);
+  happenedMs = null;
   await waitUntilRunning();
   await noOrphans();
 }, 200_000);
-afterEach(() => row.endAll());
+afterEach(async () => {
+  for (const held of heldNow) await held.lease.end().catch(() => {}); // of a test that failed
+  heldNow = [];
+});
 afterAll(async () => {
   report(lines, '.omicron/faults.json');
   await removeGate();
@@ -70,7 +130,7 @@ describe('a controller killed', () => {
     'within claim, redeem and ready, $what, costs no lease: asking again gets a browser',
     LIMIT,
     async ({ commits }) => {
-      const before = await row.lease({ recorded: true });
+      const before = await lease({ recorded: true });
       const gate = await closeGate();
       try {
         const failed: unknown[] = [];
@@ -99,9 +159,9 @@ describe('a controller killed', () => {
           `controller killed in claim, redeem, ready (${commits ? 'committed' : 'rolled back'})`,
           { sessionsLost: 0 },
           async () => {
-            await row.serves(before);
+            await serves(before);
             for (const { userId, acquired } of asked)
-              row.held.push(await holdLease(sessions, { userId, recorded: false, lease: await acquired }));
+              heldNow.push(await holdLease(sessions, { userId, recorded: false, lease: await acquired }));
           },
         );
       } finally {
@@ -111,11 +171,11 @@ describe('a controller killed', () => {
   );
 
   test('with the other one: leases go on, and are renewed as soon as one is back', LIMIT, async () => {
-    const [one, two] = await Promise.all([row.lease({ recorded: true }), row.lease()]);
-    row.happens();
+    const [one, two] = [await lease({ recorded: true }), await lease()];
+    happens();
     await killControllers(await controllers());
     await seesItsPage(one);
-    await afterwards('both controllers killed', { sessionsLost: 0 }, () => row.serves(one, two));
+    await afterwards('both controllers killed', { sessionsLost: 0 }, () => serves(one, two));
   });
 });
 
@@ -123,7 +183,7 @@ test(
   'two controllers roll, and are evicted one after the other, without a lost lease or a failed request',
   LIMIT,
   async () => {
-    const held = await row.lease({ recorded: true });
+    const held = await lease({ recorded: true });
     const evict = (name: string) =>
       tryKubectl(
         ['create', '--raw', `/api/v1/namespaces/${NAMESPACES.system}/pods/${name}/eviction`, '-f', '-'],
@@ -150,7 +210,7 @@ test(
     const use = async () => {
       while (rolling)
         try {
-          await row.serves(held);
+          await serves(held);
         } catch (error) {
           failed.push(error);
         }
@@ -173,37 +233,37 @@ test(
       text: expect.stringContaining('The lease has ended: the platform ended it.'),
     });
     await client.close();
-    await afterwards('controllers evicted and rolled', { sessionsLost: 0 }, () => row.serves(held));
+    await afterwards('controllers evicted and rolled', { sessionsLost: 0 }, () => serves(held));
   },
 );
 
 test.runIf(onNode)('the kubelet stopped for a while: leases go on, new ones start from the pool', LIMIT, async () => {
-  const [one, two] = await Promise.all([row.lease({ recorded: true }), row.lease()]);
+  const [one, two] = [await lease({ recorded: true }), await lease()];
   await warmRunner();
   await whileStopped('kubelet', async () => {
     const until = performance.now() + AWAY_MS;
-    await row.lease();
+    await lease();
     await two.lease.end();
     while (performance.now() < until) await seesItsPage(one);
   });
-  row.held.splice(row.held.indexOf(two), 1);
-  await afterwards('kubelet stopped', { sessionsLost: 0 }, () => row.serves(one));
+  heldNow = heldNow.filter(each => each !== two);
+  await afterwards('kubelet stopped', { sessionsLost: 0 }, () => serves(one));
 });
 
 test.runIf(onNode)('the API server stopped for a while: leases go on and are renewed', LIMIT, async () => {
-  const held = await row.lease({ recorded: true });
+  const held = await lease({ recorded: true });
   const userId = `fault-${randomUUID()}`;
   await warmRunner();
   const late = await whileStopped('kube-apiserver', async () => {
     const until = performance.now() + AWAY_MS;
     const started = await sessions.acquire({ userId, conversationId: 'c', recordVideo: false, waitSeconds: 60 });
-    while (performance.now() < until) await row.serves(held);
+    while (performance.now() < until) await serves(held);
     return started;
   });
   await afterwards('API server stopped', { sessionsLost: 0 }, async () => {
-    await row.serves(held);
+    await serves(held);
     const started = await holdLease(sessions, { userId, recorded: false, lease: late });
-    row.held.push(started);
+    heldNow.push(started);
     await eventually('its pod is marked as leased', () => leasedOnItsOwn(started), 60_000);
   });
 });
@@ -243,11 +303,59 @@ async function leasedOnItsOwn({ pod, lease: { sessionId } }: Held): Promise<bool
   return metadata.labels[LABELS.sessionId] === sessionId && owners.join() === 'ServiceAccount';
 }
 
+test.runIf(onNode)(
+  'a runner out of memory ends its session with that reason, and the next one starts',
+  LIMIT,
+  async () => {
+    const [held, other] = [await lease({ recorded: true }), await lease()];
+    // All its processes are killed at once: of the video there is what was on the disk, cluster by cluster.
+    await held.browser.call('browser_wait_for', { time: 4 });
+    const [pid = 0] = await processesLike(held.pod.uid, /^node .*runner\/main/);
+    await squeezeMemory(pid, 32 * 1024 ** 2);
+    const eat = '() => { window.eaten = []; for (;;) window.eaten.push(new Uint8Array(1 << 20).fill(1)); }';
+    happens();
+    held.browser.evaluate(eat).catch(() => {}); // it ends with its runner
+    expect((await losesItsRunner(sessions, held)).error).toMatch(/out of memory \(OOMKilled\)/);
+    await afterwards('runner out of memory', { sessionsLost: 1 }, async () => {
+      await serves(other);
+      await leaseAgain(held);
+    });
+  },
+);
+
+test.runIf(onNode)('a browser killed ends its session with a reason, and its video is kept', LIMIT, async () => {
+  const [held, other] = [await lease({ recorded: true }), await lease()];
+  happens();
+  kill9(await processesLike(held.pod.uid, /chrom|headless.shell/));
+  expect((await losesItsRunner(sessions, held)).error).toMatch(/ended/);
+  await afterwards('browser killed', { sessionsLost: 1 }, async () => {
+    await serves(other);
+    await leaseAgain(held);
+  });
+});
+
+test.runIf(onNode)(
+  'a runner that does not answer ends its session within 30 s, which says so, and its video is kept',
+  LIMIT,
+  async () => {
+    const [held, other] = [await lease({ recorded: true }), await lease()];
+    await held.browser.call('browser_wait_for', { time: 4 }); // its video is on the disk, cluster by cluster
+    const [pid = 0] = await processesLike(held.pod.uid, /^node .*runner\/main/);
+    happens();
+    process.kill(pid, 'SIGSTOP');
+    expect((await losesItsRunner(sessions, held, 30_000)).error).toMatch(/had not answered over HTTP for \d+ s/);
+    await afterwards('runner does not answer', { sessionsLost: 1 }, async () => {
+      await serves(other);
+      await leaseAgain(held);
+    });
+  },
+);
+
 test(
   '[G2] a drained node hibernates its sessions: tabs and logins come back on another runner; until there is a node, a start says what the scheduler says',
   LIMIT,
   async () => {
-    const held = await row.lease({ recorded: true });
+    const held = await lease({ recorded: true });
     const node = (await kubectl([...inRunners, 'get', 'pod', held.pod.name, '-o', 'jsonpath={.spec.nodeName}'])).trim();
     await kubectl(['cordon', node]);
     try {
@@ -263,14 +371,37 @@ test(
     } finally {
       await kubectl(['uncordon', node]);
     }
-    await afterwards('node cordoned and drained', { sessionsLost: 0 }, () => row.leaseBack(held));
+    await afterwards('node cordoned and drained', { sessionsLost: 0 }, () => leaseBack(held));
+  },
+);
+
+test.runIf(onNode)(
+  'a runner that its kubelet evicts within a second is hibernated, or ends its session with the kubelet’s words',
+  LIMIT,
+  async () => {
+    const [held, other] = [await lease({ recorded: true }), await lease()];
+    await writeIntoVolume(held.pod.uid, 'uploader-tmp', 80 * 1024 ** 2);
+    const { status } = await eventually(
+      'its lease is over',
+      async () => {
+        const session = await sessions.get(held.lease.sessionId);
+        return session.status !== 'ready' && session;
+      },
+      180_000,
+    );
+    const isLost = status !== 'hibernated';
+    if (isLost) expect((await losesItsRunner(sessions, held)).error).toMatch(/uploader-tmp.*exceeds the limit/);
+    await afterwards('runner evicted by its kubelet', { sessionsLost: isLost ? 1 : 0 }, async () => {
+      await serves(other);
+      await leaseAgain(held);
+    });
   },
 );
 
 describe('the template', () => {
   test('deleted and recreated collects the warm runners and no leased one', LIMIT, async () => {
     await using _ = await argoPaused();
-    const [one, two] = await Promise.all([row.lease({ recorded: true }), row.lease()]);
+    const [one, two] = [await lease({ recorded: true }), await lease()];
     for (const held of [one, two]) await eventually('it is marked', () => leasedOnItsOwn(held), 60_000);
     const warm = await rows<{ id: string }>(WARM);
     const template = await kubectl([...inRunners, 'get', 'podtemplate', RUNNER_TEMPLATE, '-o', 'json']);
@@ -289,8 +420,8 @@ describe('the template', () => {
       await kubectl(['create', '-f', '-'], withoutIdentity(template));
     }
     await afterwards('template deleted and recreated', { sessionsLost: 0 }, async () => {
-      await row.serves(one, two);
-      await row.lease();
+      await serves(one, two);
+      await lease();
     });
   });
 
@@ -299,7 +430,7 @@ describe('the template', () => {
     LIMIT,
     async () => {
       await using _ = await argoPaused();
-      const held = await row.lease();
+      const held = await lease();
       const broken = 'localhost/there-is-no-such-image:1';
       const policy = ['get', 'validatingadmissionpolicy', 'runner-pod-image', '-o', 'json'];
       const [policyBefore, templateBefore] = [
@@ -317,7 +448,7 @@ describe('the template', () => {
         );
         await stillServes(sessions, held);
         await replace(templateBefore);
-        start = row.lease(); // the policy still wants the other image
+        start = lease(); // the policy still wants the other image
         const creating = "select id from omicron.runners where state = 'creating'";
         await eventually('runners are asked for', async () => (await rows(creating)).length > 0, 60_000);
         // How far apart a release may apply the two.
@@ -331,7 +462,7 @@ describe('the template', () => {
       const kinds = (await sessions.listEvents(sessionId ?? '')).events.map(({ kind }) => kind);
       expect(kinds).toContain('session.ready');
       expect(kinds).not.toContain('session.error'); // waited for, not failed and restarted
-      await afterwards('image cannot be pulled', { sessionsLost: 0 }, () => row.serves(held));
+      await afterwards('image cannot be pulled', { sessionsLost: 0 }, () => serves(held));
     },
   );
 });
@@ -347,20 +478,50 @@ const withoutIdentity = (text: string): string => {
   return JSON.stringify(object);
 };
 
+test(
+  'a pod stuck in Terminating blocks nothing: its session gets a new runner, and the old one serves no agent',
+  LIMIT,
+  async () => {
+    const held = await lease({ recorded: true });
+    const finalizers = (list: readonly string[]) =>
+      tryKubectl([
+        ...[...inRunners, 'patch', 'pod', held.pod.name, '--type=merge'],
+        ...['-p', JSON.stringify({ metadata: { finalizers: list } })],
+      ]);
+    expect(await finalizers(['omicron.dev/stuck'])).toMatchObject({ ok: true });
+    try {
+      happens();
+      await hibernatesWith(held, sessions, () =>
+        kubectl([...inRunners, 'delete', 'pod', held.pod.name, '--wait=false']),
+      );
+      await afterwards('pod stuck in Terminating', { sessionsLost: 0 }, async () => {
+        await leaseBack(held);
+        const fenced = `select acknowledged_at from omicron.runners where session_id = '${held.lease.sessionId}'
+          and epoch = ${held.lease.epoch} and state = 'draining'`;
+        expect(await rows(fenced)).toEqual([{ acknowledged_at: expect.any(String) }]);
+        expect(await kubectl([...inRunners, 'get', 'pod', held.pod.name, '-o', 'name'])).toContain(held.pod.name);
+        await finalizers([]);
+      });
+    } finally {
+      await finalizers([]); // of a test that failed; else it is gone
+    }
+  },
+);
+
 test('Postgres crashes and comes back: nothing is granted meanwhile, no lease is lost', LIMIT, async () => {
-  const [one, two] = await Promise.all([row.lease({ recorded: true }), row.lease()]);
-  row.happens();
+  const [one, two] = [await lease({ recorded: true }), await lease()];
+  happens();
   // SIGQUIT: an end without a checkpoint, as in a crash
   await tryKubectl([...inFixtures, 'exec', 'deployment/postgres', '--', 'sh', '-c', 'kill -QUIT 1']);
   await seesItsPage(one);
   await afterwards('Postgres crashed', { sessionsLost: 0 }, async () => {
-    await row.serves(one, two);
-    await row.lease();
+    await serves(one, two);
+    await lease();
   });
 });
 
 test('S3 away for a while: leases go on, and their videos arrive when it is back', LIMIT, async () => {
-  const [one, two] = await Promise.all([row.lease({ recorded: true }), row.lease({ recorded: true })]);
+  const [one, two] = [await lease({ recorded: true }), await lease({ recorded: true })];
   const scale = (replicas: number) => kubectl([...inFixtures, 'scale', 'deployment/s3', `--replicas=${replicas}`]);
   await scale(0);
   try {
@@ -371,5 +532,5 @@ test('S3 away for a while: leases go on, and their videos arrive when it is back
     await scale(1);
   }
   await kubectl([...inFixtures, 'rollout', 'status', 'deployment/s3', '--timeout=110s']);
-  await afterwards('S3 away', { sessionsLost: 0 }, () => row.serves(one));
+  await afterwards('S3 away', { sessionsLost: 0 }, () => serves(one));
 });

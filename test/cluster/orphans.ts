@@ -1,7 +1,6 @@
 import { kubectl } from '../../cluster/kubectl.ts';
 import { namesOfRunners } from '../../cluster/names.ts';
 import { LABELS, NAMESPACES } from '../../contract/names.ts';
-import { eventually } from '../eventually.ts';
 import { rows } from './database.ts';
 
 interface Listed {
@@ -18,7 +17,7 @@ const HOMELESS = `select s.id, s.status from omicron.browser_sessions s left joi
  * made or removed), rows without their pod, name or permit, permits of runners that are gone, leases whose runner
  * is.
  */
-async function orphans(): Promise<string[]> {
+export async function orphans(): Promise<string[]> {
   const found = ['-n', NAMESPACES.runners, 'get', 'pods', '-o', 'json'];
   const items = (JSON.parse(await kubectl(found)) as { items: Listed[] }).items;
   // The name of a lease that has ended is kept for a while, and its runner is gone.
@@ -45,13 +44,4 @@ async function orphans(): Promise<string[]> {
       ({ id, status }) => `session ${id} is ${status} without a runner`,
     ),
   ];
-}
-
-/** Waits until cluster and database agree; throws with the differences that stay. */
-export async function noOrphans(): Promise<number> {
-  const left = async () => (await orphans().catch(error => [String(error)])).join('\n');
-  await eventually('cluster and database agree', async () => (await left()) === '', 150_000).catch(async error => {
-    throw new Error(`orphans:\n${await left()}`, { cause: error });
-  });
-  return (await orphans()).length;
 }

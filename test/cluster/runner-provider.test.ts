@@ -103,14 +103,7 @@ async function podRunners() {
   };
 }
 
-// Most of their time is the grace of a pod that ends.
-const SIDE_BY_SIDE = { concurrent: true };
-runnerProviderContract(
-  'Kubernetes, with a browser',
-  async (): Promise<ProviderUnderTest> => podRunners(),
-  undefined,
-  SIDE_BY_SIDE,
-);
+runnerProviderContract('Kubernetes, with a browser', async (): Promise<ProviderUnderTest> => podRunners());
 
 it('says in the policy’s own words why the API server refuses a pod', async () => {
   await using under = await podRunners();

@@ -36,14 +36,13 @@ async function removed(provider: RunnerProvider, id: string): Promise<void> {
 const nothingLeft = (under: ProviderUnderTest, id: string) =>
   eventually(`nothing is left of ${id}`, async () => (await under.leftovers(id)).length === 0);
 
-/** One contract for every place where runners can live; `concurrent`: its tests run side by side there. */
+/** One contract for every place where runners can live. */
 export function runnerProviderContract(
   name: string,
   open: () => Promise<ProviderUnderTest>,
   failures: readonly StartFailure[] = ['runner_start_failed', 'sandbox_runtime_required'],
-  { concurrent = false } = {},
 ): void {
-  describe(`the runner provider of ${name}`, { concurrent }, () => {
+  describe(`the runner provider of ${name}`, () => {
     it('creates once, warms up, is seen by another process, is removed whole', async () => {
       await using under = await open();
       const [one, two] = [await under.another(), await under.another()];
