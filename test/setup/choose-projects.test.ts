@@ -5,11 +5,8 @@ const PROMISED = ['--project=unit', '--project=control-plane', '--project=promis
 
 describe('the projects of a test run', () => {
   it('are the promises where nothing is named', () => {
-    expect(chooseProjects([])).toEqual([...PROMISED, '--maxWorkers=3']);
-    expect(chooseProjects(['--maxWorkers=1', '-t', 'expires'])).toEqual([
-      ...['--maxWorkers=1', '-t', 'expires'],
-      ...PROMISED,
-    ]);
+    expect(chooseProjects([])).toEqual(PROMISED);
+    expect(chooseProjects(['-t', 'expires', '--bail=1'])).toEqual(['-t', 'expires', '--bail=1', ...PROMISED]);
   });
 
   it('are all with --all', () => {

@@ -1,9 +1,6 @@
 /** The projects of `npm test`: decisions, the control plane, and each promise of the README once on real parts. */
 const PROMISED = ['unit', 'control-plane', 'promises'];
 
-/** With two workers, waits leave a fifth of two cores idle. */
-const PROMISED_WORKERS = '--maxWorkers=3';
-
 /** vitest's options that take the next argument as their value, as far as people use them here. */
 const TAKES_VALUE = new Set(['-t', '--testNamePattern', '--reporter', '--outputFile', '--maxWorkers', '--retry']);
 
@@ -16,6 +13,5 @@ export function chooseProjects(given: readonly string[]): string[] {
   const namesFile = args.some((arg, index) => !arg.startsWith('-') && !TAKES_VALUE.has(args[index - 1] ?? ''));
   const namesProject = args.some(arg => /^(-p|--project)(=|$)/.test(arg));
   if (given.includes('--all') || namesFile || namesProject) return args;
-  const workers = args.some(arg => arg.startsWith('--maxWorkers')) ? [] : [PROMISED_WORKERS];
-  return [...args, ...PROMISED.map(project => `--project=${project}`), ...workers];
+  return [...args, ...PROMISED.map(project => `--project=${project}`)];
 }
