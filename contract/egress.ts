@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { leaseKey, runnerId } from './lease-key.ts';
 import { ENV } from './names.ts';
 import { DEFAULT_PORTS, POLICY_LAYERS, siteRules } from './policy/sites.ts';
+import { spanId, traceId } from './trace-ids.ts';
 
 /**
  * Every call below carries `Authorization: Bearer`: HS256 under `OMICRON_EGRESS_JWT_SECRET`, audience
@@ -259,16 +260,8 @@ const egressDenial = leaseKey
     rule: z.string().max(300).nullable().describe('Pattern of the policy that decided; null: none did.'),
     layer: z.enum(POLICY_LAYERS).nullable().describe('Layer of the policy that decided; null: none did.'),
     count: z.int().min(1).describe('Number of equal denials.'),
-    trace_id: z
-      .string()
-      .regex(/^[\da-f]{32}$/)
-      .optional()
-      .describe('Trace of the call that opened the first of them, where it is traced.'),
-    span_id: z
-      .string()
-      .regex(/^[\da-f]{16}$/)
-      .optional()
-      .describe("The connection's span."),
+    trace_id: traceId.optional().describe('Trace of the call that opened the first of them, where it is traced.'),
+    span_id: spanId.optional().describe("The connection's span."),
     age_ms: z.number().min(0).describe('Milliseconds between the first of them and this report.'),
   })
   .strict();

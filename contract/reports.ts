@@ -3,6 +3,7 @@ import { artifactName } from './artifact-name.ts';
 import type { EventKind } from './event-kinds.ts';
 import { leaseKey } from './lease-key.ts';
 import { isStorable } from './storable.ts';
+import { spanId, traceId } from './trace-ids.ts';
 
 /** Activity of a lease: at most every 15 s, at once when under 30 s are left. */
 export const ACTIVITY_REPORT_SECONDS = 15;
@@ -91,8 +92,6 @@ export const eventReport = z
 /** Spans in one report of a runner; its SDK sends no more at once. */
 export const REPORTED_SPANS_MAX = 512;
 
-const traceId = z.string().regex(/^[\da-f]{32}$/);
-const spanId = z.string().regex(/^[\da-f]{16}$/);
 const nanoseconds = z.string().regex(/^\d{1,19}$/);
 
 const reportedSpan = z
