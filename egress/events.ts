@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { DENIALS, type DenialCode, type EgressDenial, type EgressEvent } from '../contract/egress.ts';
 import type { LeaseKey } from '../contract/lease-key.ts';
+import { eventIds } from '../process/span.ts';
 import { currentSpan } from '../process/tracing.ts';
 import type { Clock } from '../time/clock.ts';
 import { denialMinutes, MINUTE_MS } from './denial-minutes.ts';
@@ -103,9 +104,9 @@ export function denialReporter(options: {
       const nowMs = clock.nowMs();
       if (!isAway) endMinutes(nowMs - MINUTE_MS);
       if (pending.size >= PENDING_MAX || !minutes.addLine(lease, nowMs)) return addMore(lease, 1, nowMs);
-      const { trace_id, span_id } = currentSpan() ?? {};
-      const place = trace_id === undefined ? {} : { trace_id, span_id };
-      const event = { ...lease, id: randomUUID(), code, method, host: target.host, port: target.port, ...place };
+      const span = currentSpan();
+      const place = { host: target.host, port: target.port, ...(span && eventIds(span)) };
+      const event = { ...lease, id: randomUUID(), code, method, ...place };
       pending.set(key, { ...event, address_class: addressClass, rule, layer, count: 1, sinceMs: nowMs });
     },
     flush,

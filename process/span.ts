@@ -6,6 +6,9 @@ export interface SpanIds {
   readonly parent_span_id?: string;
 }
 
+/** Ids that an event of the timeline has, without the caller's span. */
+export const eventIds = ({ trace_id, span_id }: SpanIds) => ({ trace_id, span_id });
+
 /** Forms of the values that a span may have, by the name in OpenTelemetry's semantic conventions: https://opentelemetry.io/docs/specs/semconv/ */
 const FORMS = {
   'http.request.method': /^[A-Z]{1,10}$/,

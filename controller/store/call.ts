@@ -1,3 +1,4 @@
+import { eventIds } from '../../process/span.ts';
 import { currentSpan } from '../../process/tracing.ts';
 import type { Database } from '../ports/database.ts';
 
@@ -18,7 +19,7 @@ const EVENT_STEPS: readonly string[] = [
 /** The span that runs, as `omicron.write_event` reads it; empty where there is none. */
 export function spanSetting(): string {
   const ids = currentSpan();
-  return ids === undefined ? '' : JSON.stringify({ trace_id: ids.trace_id, span_id: ids.span_id });
+  return ids === undefined ? '' : JSON.stringify(eventIds(ids));
 }
 
 /** A part of `from` that sets it until the end of the statement, before a function of its columns is called. */

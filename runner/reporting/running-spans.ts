@@ -1,4 +1,4 @@
-import type { Span, SpanIds } from '../../process/span.ts';
+import { eventIds, type Span, type SpanIds } from '../../process/span.ts';
 import type { LeaseTrace } from './lease-trace.ts';
 
 interface RunningCall {
@@ -26,7 +26,7 @@ export class RunningSpans {
   /** Place of an event, for the timeline: in the call that began last, or in the trace of the lease. */
   get ids(): SpanIds | undefined {
     const place = [...this.#calls].findLast(({ ids }) => ids !== undefined)?.ids ?? this.lease?.ids;
-    return place && { trace_id: place.trace_id, span_id: place.span_id };
+    return place && eventIds(place);
   }
 
   /** The call runs until the function that is returned is called. */
