@@ -61,18 +61,18 @@ export class SharedWait<Found> {
   }
 
   /** The same for `ms` at most. Undefined: they have passed, or the signal has aborted. */
-  async within(ms: number, key: string, { signal, hasLooked }: WaitOptions): Promise<Found | undefined> {
-    if (signal.aborted || ms <= 0) return undefined;
+  async within(ms: number, key: string, options: WaitOptions): Promise<Found | undefined> {
+    if (options.signal.aborted || ms <= 0) return undefined;
     const over = new AbortController();
-    const either = AbortSignal.any([signal, over.signal]);
+    const signal = AbortSignal.any([options.signal, over.signal]);
     void this.#options.clock.sleep(ms, over.signal, true).then(
       () => over.abort(),
       () => {},
     );
     try {
-      return await this.wait(key, { signal: either, ...(hasLooked === undefined ? {} : { hasLooked }) });
+      return await this.wait(key, { ...options, signal });
     } catch (error) {
-      if (either.aborted) return undefined;
+      if (signal.aborted) return undefined;
       throw error;
     } finally {
       over.abort();
