@@ -22,9 +22,7 @@ export const PROGRAM_SETTINGS: Readonly<Record<ConfiguredProgram, Variables>> = 
 };
 
 /** Refuses further settings of an environment with which a program would not start: one line each, with what to write instead. */
-export function checkSettings(
-  env: Pick<Environment, 'name' | 'settings' | 'collector'> & Partial<Pick<Environment, 'privateSites'>>,
-): void {
+export function checkSettings(env: Pick<Environment, 'name' | 'settings'> & CollectorParts): void {
   const { name: environment, settings = {} } = env;
   const ofPrograms = (Object.keys(settings) as ConfiguredProgram[]).flatMap(program =>
     Object.entries(settings[program] ?? {}).flatMap(([name, value]) => {
@@ -37,11 +35,10 @@ export function checkSettings(
     throw new Error(`manifests/environments.ts: the environment ${environment} is wrong:\n${faults.join('\n')}`);
 }
 
+type CollectorParts = Pick<Environment, 'collector'> & Partial<Pick<Environment, 'privateSites'>>;
+
 /** Faults of a collector to which no program could send, or that pages could reach. */
-function collectorFaults({
-  collector,
-  privateSites,
-}: Pick<Environment, 'collector'> & Partial<Pick<Environment, 'privateSites'>>): string[] {
+function collectorFaults({ collector, privateSites }: CollectorParts): string[] {
   if (collector === undefined) return [];
   const { endpoint, to, ports, traceRatio } = collector;
   const faults: string[] = [];
@@ -50,16 +47,20 @@ function collectorFaults({
     const host = new URL(url ?? '').hostname.replace(/^\[|\]$/g, '');
     const sites = privateSites?.cidrs.find(cidr => isIP(host) !== 0 && holds(cidr, host));
     if (sites !== undefined)
-      faults.push(`endpoint ${endpoint} is in ${sites} of privateSites, which pages may reach: take it out there`);
+      faults.push(
+        `collector.endpoint ${endpoint} is in ${sites} of privateSites, which pages may reach: take it out there`,
+      );
   } catch (error) {
     if (!(error instanceof EnvironmentError)) throw error;
-    faults.push(`endpoint ${error.faults.map(([, why]) => why).join('; ')}`);
+    faults.push(`collector.endpoint ${error.faults.map(([, why]) => why).join('; ')}`);
   }
   if (to.length === 0 || ports.length === 0)
-    faults.push('needs `to`, its pods or addresses, and `ports`, e.g. [4318]: NetworkPolicies open nothing else');
+    faults.push(
+      'collector needs `to`, its pods or addresses, and `ports`, e.g. [4318]: NetworkPolicies open nothing else',
+    );
   if (traceRatio !== undefined && !(Number(traceRatio) >= 0 && Number(traceRatio) <= 1 && traceRatio.trim() !== ''))
-    faults.push(`traceRatio "${traceRatio}" is no share of traces: write a number from 0 to 1, e.g. '0.1'`);
-  return faults.map(fault => `  collector.${fault}`.replace('collector.needs', 'collector needs'));
+    faults.push(`collector.traceRatio "${traceRatio}" is no share of traces: write a number from 0 to 1, e.g. '0.1'`);
+  return faults.map(fault => `  ${fault}`);
 }
 
 function holds(cidr: string, address: string): boolean {
