@@ -1,27 +1,19 @@
-import { afterEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { startMetricExport } from '../../../process/metric-export.ts';
-import { startTracing } from '../../../process/tracing.ts';
 import { eventually } from '../../eventually.ts';
 import { fakeCollector } from '../../fakes/collector.ts';
 import { startStack } from '../stack.ts';
+import { tracedControllers } from './traced-controller.ts';
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const PARENT = '00f067aa0ba902b7';
 const ROUTE = '/internal/browser-sessions/get-or-create';
 
-let stop: () => Promise<void> = async () => {};
-async function traced(url: string) {
-  process.env.OTEL_EXPORTER_OTLP_ENDPOINT = url;
-  stop = await startTracing({ name: 'omicron-controller', version: '0', onLost() {} }, process.env);
-}
-afterEach(async () => {
-  await stop();
-  delete process.env.OTEL_EXPORTER_OTLP_ENDPOINT;
-});
+const tracing = tracedControllers();
 
 it('one trace leads from the header of get-or-create through the claim and the redemption to each database step', async () => {
   await using collector = await fakeCollector();
-  await traced(collector.url);
+  await tracing.start(collector.url);
   let sessionId: string;
   {
     await using stack = await startStack({ OMICRON_POOL_IDLE: 0 });
@@ -46,7 +38,7 @@ it('one trace leads from the header of get-or-create through the claim and the r
     // Runners report and proxies watch every few seconds.
     expect(stack.queried('take_work')).toBeGreaterThan(0);
   }
-  await stop();
+  await tracing.stop();
   const spans = collector.spans();
   const [root] = spans.filter(({ name }) => name === `POST ${ROUTE}`);
   expect(root).toMatchObject({ traceId: TRACE, parentSpanId: PARENT, kind: 2, service: 'omicron-controller' });
@@ -88,7 +80,7 @@ it('one trace leads from the header of get-or-create through the claim and the r
 
 it('a caller that waits for a place has a span of the wait, with the callers before it, around what it asks meanwhile', async () => {
   await using collector = await fakeCollector();
-  await traced(collector.url);
+  await tracing.start(collector.url);
   {
     await using stack = await startStack({ OMICRON_POOL_IDLE: 0, OMICRON_CAPACITY: 1 });
     const first = await stack.lease({ user_id: 'first' });
@@ -98,7 +90,7 @@ it('a caller that waits for a place has a span of the wait, with the callers bef
     await stack.call('DELETE', `/internal/browser-sessions/${first.session_id}`);
     expect((await waiting).status).toBe(200);
   }
-  await stop();
+  await tracing.stop();
   const spans = collector.spans().filter(({ traceId }) => traceId === TRACE);
   const [wait, ...others] = spans.filter(({ name }) => name === 'wait for a place');
   expect(others).toEqual([]);
@@ -114,7 +106,7 @@ it('a caller that waits for a place has a span of the wait, with the callers bef
 
 it('a refused request has its code, and none of what its sender wrote', async () => {
   await using collector = await fakeCollector();
-  await traced(collector.url);
+  await tracing.start(collector.url);
   {
     await using stack = await startStack({ OMICRON_POOL_IDLE: 0, OMICRON_CAPACITY: 1 });
     await stack.lease({ user_id: 'secret-one' });
@@ -127,7 +119,7 @@ it('a refused request has its code, and none of what its sender wrote', async ()
     });
     await eventually('a ready lease', () => stack.logged().includes('lease ready'));
   }
-  await stop();
+  await tracing.stop();
   const codes = collector.spans().map(({ attributes }) => attributes['error.type']);
   expect(codes).toContain('capacity_exceeded');
   expect(collector.received()).not.toContain('secret-one');

@@ -1,24 +1,16 @@
 import { randomBytes } from 'node:crypto';
-import { afterEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { SPANS_PER_MINUTE, SpanAllowance } from '../../../controller/http/span-allowance.ts';
-import { startTracing } from '../../../process/tracing.ts';
 import { fakeCollector } from '../../fakes/collector.ts';
 import { problemOf, startStack } from '../stack.ts';
+import { tracedControllers } from './traced-controller.ts';
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const PARENT = '00f067aa0ba902b7';
 const OTHERS_SESSION = '00000000-0000-4000-8000-000000000000';
 const newId = () => randomBytes(8).toString('hex');
 
-let stop: () => Promise<void> = async () => {};
-async function traced(url: string) {
-  process.env.OTEL_EXPORTER_OTLP_ENDPOINT = url;
-  stop = await startTracing({ name: 'omicron-controller', version: '0', onLost() {} }, process.env);
-}
-afterEach(async () => {
-  await stop();
-  delete process.env.OTEL_EXPORTER_OTLP_ENDPOINT;
-});
+const tracing = tracedControllers();
 
 const attribute = (key: string, stringValue: string) => ({ key, value: { stringValue } });
 const span = (more: object = {}) => ({
@@ -43,7 +35,7 @@ const report = (spans: object[]) => ({
 
 it("a runner's spans reach the controller's collector, as its lease's own and without what no span may have", async () => {
   await using collector = await fakeCollector();
-  await traced(collector.url);
+  await tracing.start(collector.url);
   {
     await using stack = await startStack({ OMICRON_POOL_IDLE: 0 });
     const lease = await stack.lease();
@@ -66,7 +58,7 @@ it("a runner's spans reach the controller's collector, as its lease's own and wi
       expect(problemOf(await send(wrong))).toMatchObject({ status: 400, code: 'invalid_request' });
     }
     for (const token of [given.lease_token, null]) expect((await send(report([span()]), token)).status).toBe(401);
-    await stop();
+    await tracing.stop();
     const [relayed, ...others] = collector.spans().filter(({ service }) => service === 'omicron-runner');
     expect(others).toEqual([]);
     expect(relayed).toMatchObject({
