@@ -9,7 +9,16 @@ import { eventually } from './eventually.ts';
 import { testTool } from './tool.ts';
 
 /** The address of the pooler; null on a machine without it. */
-export const PGBOUNCER = testTool('pgbouncer') ?? null;
+const PGBOUNCER = testTool('pgbouncer') ?? null;
+
+/** Whether these tests cannot run without it. The run says so; in CI it fails. */
+export function missesPgbouncer(tests: string): boolean {
+  if (PGBOUNCER !== null) return false;
+  const missing = `pgbouncer is not installed: nothing of ${tests} is shown (apt-get install pgbouncer)`;
+  if (process.env.CI) throw new Error(missing);
+  process.stderr.write(`\nSKIPPED: ${missing}\n\n`);
+  return true;
+}
 
 /** Id of the unprivileged user on Debian and most other systems: the pooler refuses to run as root. */
 const NOBODY = 65_534;

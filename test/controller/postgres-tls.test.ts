@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'v
 import { ENV } from '../../contract/names.ts';
 import { postgresDatabase } from '../../controller/store/postgres.ts';
 import type { PostgresAddress } from '../../controller/store/postgres-connection.ts';
-import { PGBOUNCER, transactionPooler } from '../pgbouncer.ts';
+import { missesPgbouncer, transactionPooler } from '../pgbouncer.ts';
 import { type PostgresServer, startPostgresServer } from '../postgres-server.ts';
 import { testCertificate } from '../site/certificate.ts';
 
@@ -198,7 +198,7 @@ describe('a Postgres with TLS', () => {
         });
   });
 
-  it.skipIf(PGBOUNCER === null)('is reached through a pooler with TLS of its own', async () => {
+  it.skipIf(missesPgbouncer('a pooler with TLS'))('is reached through a pooler with TLS of its own', async () => {
     const pooler = await transactionPooler(urlOf('127.0.0.1'), 1, ofServer);
     onTestFinished(() => pooler[Symbol.asyncDispose]());
     const url = pooler.url.replace('127.0.0.1', OTHER_HOST);

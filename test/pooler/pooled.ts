@@ -1,5 +1,5 @@
 import { afterAll, inject, it } from 'vitest';
-import { PGBOUNCER, transactionPooler } from '../pgbouncer.ts';
+import { missesPgbouncer, transactionPooler } from '../pgbouncer.ts';
 import { reachDatabases } from '../postgres.ts';
 
 /** Fewer than the controllers of a test open, and as many as its own transactions hold open at once. */
@@ -10,8 +10,7 @@ const SERVER_CONNECTIONS = 8;
  * than the one before it, and nothing may be left on one.
  */
 export async function runPooled(suite: () => Promise<unknown>): Promise<void> {
-  if (PGBOUNCER === null) {
-    if (process.env.CI) throw new Error('pgbouncer is not installed (apt-get install pgbouncer)');
+  if (missesPgbouncer('test/pooler')) {
     it.skip('through a transaction pooler: pgbouncer is not installed');
     return;
   }
