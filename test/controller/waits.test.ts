@@ -61,6 +61,7 @@ it('a DELETE whose runner another replica drains is answered once that is known'
   const [before, ends, beganMs] = [stack.queried(MAY_ACT), stack.queried(END), performance.now()];
   const second = end(lease?.session_id ?? '');
   await eventually('its own end', () => stack.queried(END) > ends);
+  await eventually('a look', () => stack.queried(MAY_ACT) > before); // an end that runs after the drain need not wait
   letGo();
   expect((await first).status).toBe(200);
   expect((await second).status).toBe(200);
