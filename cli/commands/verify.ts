@@ -72,6 +72,7 @@ async function verify(cli: Cli, version: string, { from, only = PARTS, ...by }: 
     ]),
   );
   for (const { part, faults } of verdicts) for (const fault of faults) cli.progress(`${part}: ${fault}`);
+  for (const step of new Set(verdicts.flatMap(({ steps }) => steps))) cli.progress(`next: ${step}`);
   if (verdicts.some(({ faults }) => faults.length > 0)) cli.exitCode = EXIT.failed;
 }
 

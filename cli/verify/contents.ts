@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { ReleaseFault } from './release-fault.ts';
 
 /** The name of bytes in OCI: `sha256:` and 64 hexadecimal digits. */
 export const digestOf = (bytes: Buffer): string => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
@@ -58,6 +59,17 @@ export interface OciManifest {
   readonly manifests?: readonly Descriptor[];
   readonly subject?: Descriptor;
   readonly annotations?: Readonly<Record<string, string>>;
+}
+
+/** A manifest as it was stored. Throws a fault where the bytes are none. */
+export function parseManifest(bytes: Buffer, name: string): OciManifest {
+  try {
+    const parsed: unknown = JSON.parse(bytes.toString());
+    if (typeof parsed === 'object' && parsed !== null) return parsed;
+  } catch {
+    // said below
+  }
+  throw new ReleaseFault(`${name} is no manifest: it is not an object in JSON`, 'changed');
 }
 
 /** The place that a release is read from: a folder or a registry. */

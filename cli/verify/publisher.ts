@@ -2,6 +2,8 @@ import { createHash, createPublicKey, type KeyObject } from 'node:crypto';
 import type { Bundle } from '@sigstore/bundle';
 import type { TrustedRoot } from '@sigstore/protobuf-specs';
 import { toSignedEntity, toTrustMaterial, VerificationError, Verifier } from '@sigstore/verify';
+import { UsageError } from '../exit.ts';
+import { ReleaseFault } from './release-fault.ts';
 
 /** The one who must have signed a bundle. Throws why it was another, or that it was changed. */
 export type Publisher = (bundle: Bundle) => void;
@@ -19,7 +21,7 @@ export function readPublicKey(pem: string, name: string): KeyObject {
   } catch {
     // said below
   }
-  throw new Error(`${name} is no public key in PEM: an EC key, such as cosign.pub, is wanted`);
+  throw new UsageError(`--key ${name} is no public key in PEM: name the publisher's EC key, such as cosign.pub`);
 }
 
 /** The holder of a key. */
@@ -35,11 +37,12 @@ export function keyPublisher(key: KeyObject): Publisher {
   return bundle => {
     const material = bundle.verificationMaterial.content;
     const hint = material.$case === 'publicKey' ? material.publicKey.hint : '';
-    if (hint !== keyHint(key)) throw new Error(`it is signed by another key (${hint || 'a certificate'})`);
+    if (hint !== keyHint(key))
+      throw new ReleaseFault(`it is signed by another key (${hint || 'a certificate'})`, 'signer');
     try {
       verifier.verify(toSignedEntity(bundle));
     } catch {
-      throw new Error(CHANGED);
+      throw new ReleaseFault(CHANGED, 'changed');
     }
   };
 }
@@ -66,18 +69,19 @@ export function identityPublisher({ name, issuer }: CertifiedIdentity, root: Tru
   return bundle => {
     const { content, tlogEntries, timestampVerificationData } = bundle.verificationMaterial;
     if (content.$case === 'publicKey')
-      throw new Error('it is signed by a key and not by an identity: verify it by --key');
-    if (hasLogs && tlogEntries.length === 0) throw new Error('it has no entry of a transparency log');
+      throw new ReleaseFault('it is signed by a key and not by an identity', 'keyless');
+    if (hasLogs && tlogEntries.length === 0) throw new ReleaseFault('it has no entry of a transparency log', 'root');
     const times = [
       ...tlogEntries.filter(each => each.inclusionPromise),
       ...(timestampVerificationData?.rfc3161Timestamps ?? []),
     ];
-    if (times.length === 0) throw new Error('it has no timestamp, which would prove when it was signed');
+    if (times.length === 0) throw new ReleaseFault('it has no timestamp, which would prove when it was signed', 'root');
     const { identity } = verified(verifier, bundle);
     const signer = identity?.subjectAlternativeName ?? 'no name';
-    if (typeof name === 'string' ? signer !== name : !name.test(signer)) throw new Error(`it is signed by ${signer}`);
+    if (typeof name === 'string' ? signer !== name : !name.test(signer))
+      throw new ReleaseFault(`it is signed by ${signer}`, 'signer');
     const by = identity?.extensions?.issuer;
-    if (by !== issuer) throw new Error(`it is signed by ${signer} of the issuer ${by}`);
+    if (by !== issuer) throw new ReleaseFault(`it is signed by ${signer} of the issuer ${by}`, 'signer');
   };
 }
 
@@ -99,6 +103,7 @@ function verified(verifier: Verifier, bundle: Bundle) {
     return verifier.verify(toSignedEntity(bundle));
   } catch (error) {
     if (!(error instanceof VerificationError)) throw error;
-    throw new Error(`${REASONS[error.code] ?? 'it cannot be verified'} (${error.message})`);
+    const why = REASONS[error.code] ?? 'it cannot be verified';
+    throw new ReleaseFault(`${why} (${error.message})`, why === CHANGED ? 'changed' : 'root');
   }
 }

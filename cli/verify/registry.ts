@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { type Descriptor, MEDIA, type OciManifest, type ReleaseSource } from './contents.ts';
+import { type Descriptor, MEDIA, parseManifest, type ReleaseSource } from './contents.ts';
+import { ReleaseFault } from './release-fault.ts';
 
 /** A request to a repository of a registry; the caller judges the status. `path` follows `/v2/<repository>/`. */
 export type RegistryFetch = (path: string, init?: RequestInit) => Promise<Response>;
@@ -23,8 +24,11 @@ export const referrersTag = (digest: string): string => digest.replace(':', '-')
  */
 export function registryFetch(repository: string): RegistryFetch {
   const slash = repository.indexOf('/');
-  if (slash < 1)
-    throw new Error(`"${repository}" is no repository of a registry, e.g. ghcr.io/example/omicron-browser`);
+  if (slash < 1 || repository.includes('://'))
+    throw new ReleaseFault(
+      `"${repository}" is no repository of a registry: write it as ghcr.io/example/omicron-browser, without https://`,
+      'registry',
+    );
   const [host, name] = [repository.slice(0, slash), repository.slice(slash + 1)];
   const scheme = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/.test(host) ? 'http' : 'https';
   let authorization: string | undefined;
@@ -48,13 +52,13 @@ async function authorize(host: string, challenge: string): Promise<string> {
     [...challenge.matchAll(/(\w+)="([^"]*)"/g)].map(([, key = '', value = '']) => [key, value]),
   );
   if (!/^bearer /i.test(challenge) || realm === undefined) {
-    if (basic === undefined) throw new Error(`${host} wants a password: run "docker login ${host}" first`);
+    if (basic === undefined) throw new ReleaseFault(`${host} wants a password`, 'login');
     return `Basic ${basic}`;
   }
   const answer = await fetch(`${realm}?${new URLSearchParams(query as Record<string, string>)}`, {
     headers: basic ? { authorization: `Basic ${basic}` } : {},
   });
-  if (!answer.ok) throw new Error(`${host} gave no token (${answer.status}): run "docker login ${host}" first`);
+  if (!answer.ok) throw new ReleaseFault(`${host} gave no token (${answer.status})`, 'login');
   const { token, access_token } = (await answer.json()) as { token?: string; access_token?: string };
   return `Bearer ${token ?? access_token}`;
 }
@@ -68,27 +72,40 @@ async function basicCredentials(host: string): Promise<string | undefined> {
 /** A release in a registry: the parts are repositories below `base`. */
 export function registrySource(base: string): ReleaseSource {
   const get = async (part: string, path: string): Promise<Buffer | undefined> => {
-    const answer = await registryFetch(`${base}/${part}`)(path);
+    const answer = await registryFetch(`${base}/${part}`)(path).catch((error: unknown) => {
+      if (error instanceof ReleaseFault) throw error;
+      const { message, cause } = error instanceof Error ? error : new Error(String(error));
+      throw new ReleaseFault(
+        `${base} cannot be reached: ${cause instanceof Error ? cause.message : message}`,
+        'registry',
+      );
+    });
     if (answer.status === 404) return undefined;
-    if (!answer.ok) throw new Error(`${base}/${part} answered ${answer.status} to ${path}`);
+    if (!answer.ok)
+      throw new ReleaseFault(
+        `${base}/${part} answered ${answer.status} to ${path}`,
+        [401, 403].includes(answer.status) ? 'login' : 'registry',
+      );
     return Buffer.from(await answer.arrayBuffer());
   };
   return {
     hasLayers: false,
     async manifest(part, version) {
       const found = await get(part, `manifests/${version}`);
-      if (found === undefined) throw new Error(`${base}/${part} has no ${version}`);
+      if (found === undefined) throw new ReleaseFault(`${base}/${part} has no ${version}`, 'place');
       return found;
     },
     async blob(part, { mediaType, digest }) {
       const kind = [MEDIA.manifest, MEDIA.index].some(each => each === mediaType) ? 'manifests' : 'blobs';
       const found = await get(part, `${kind}/${digest}`);
-      if (found === undefined) throw new Error(`${base}/${part} has no ${digest}`);
+      if (found === undefined) throw new ReleaseFault(`${base}/${part} has no ${digest}`, 'changed');
       return found;
     },
     async referrers(part, digest) {
       const found = (await get(part, `referrers/${digest}`)) ?? (await get(part, `manifests/${referrersTag(digest)}`));
-      return found ? ((JSON.parse(found.toString()) as OciManifest).manifests ?? ([] as Descriptor[])) : [];
+      return found
+        ? (parseManifest(found, `the list of referrers of ${digest}`).manifests ?? ([] as Descriptor[]))
+        : [];
     },
   };
 }

@@ -2,6 +2,7 @@ import { bundleFromJSON } from '@sigstore/bundle';
 import * as z from 'zod';
 import { MEDIA } from './contents.ts';
 import type { Publisher } from './publisher.ts';
+import { ReleaseFault } from './release-fault.ts';
 
 /** An in-toto statement: <https://github.com/in-toto/attestation/blob/main/spec/v1/statement.md>. */
 const statement = z.object({
@@ -14,10 +15,20 @@ export type InTotoStatement = z.infer<typeof statement>;
 
 /** The statement of a bundle that this publisher signed. Throws why it is not one. */
 export function verifyStatement(bundle: Buffer, publisher: Publisher): InTotoStatement {
-  const parsed = bundleFromJSON(JSON.parse(bundle.toString()));
-  if (parsed.content.$case !== 'dsseEnvelope') throw new Error('the bundle has no statement');
+  const parsed = parsedOr('it is no sigstore bundle', () => bundleFromJSON(JSON.parse(bundle.toString())));
+  if (parsed.content.$case !== 'dsseEnvelope') throw new ReleaseFault('its bundle has no statement', 'format');
   publisher(parsed);
   const { payload, payloadType } = parsed.content.dsseEnvelope;
-  if (payloadType !== MEDIA.statement) throw new Error(`the bundle has a ${payloadType}`);
-  return statement.parse(JSON.parse(Buffer.from(payload).toString()));
+  if (payloadType !== MEDIA.statement) throw new ReleaseFault(`its bundle has a ${payloadType}`, 'format');
+  return parsedOr('its bundle has no in-toto statement of version 1', () =>
+    statement.parse(JSON.parse(Buffer.from(payload).toString())),
+  );
+}
+
+function parsedOr<T>(why: string, parse: () => T): T {
+  try {
+    return parse();
+  } catch {
+    throw new ReleaseFault(why, 'format'); // libraries say where in the document, over many lines
+  }
 }

@@ -3,6 +3,7 @@ import { cp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type OciManifest, RELEASE_PARTS, type ReleasePart } from '../../cli/verify/contents.ts';
+import { verifyStatement } from '../../cli/verify/statement.ts';
 import { bundleRelease } from '../../release/oci/bundle.ts';
 import { type Layout, openLayout } from '../../release/oci/layout.ts';
 import { startRegistry } from '../../release/oci/local-registry.ts';
@@ -100,6 +101,7 @@ describe('a folder, without any network', () => {
     expect(code).toBe(1);
     expect(stderr).toContain('manifests: no valid signature');
     expect(stderr).toContain('it is signed by another key');
+    expect(stderr).toMatch(/^next: deploy nothing that another signed; if the publisher has a new key/m);
   });
 
   test('a changed layer is refused by name, and other parts are not', async () => {
@@ -118,9 +120,12 @@ describe('a folder, without any network', () => {
     const copy = await changedCopy('runner', bundle, bytes =>
       Buffer.from(bytes.toString().replace('"payload":"ey', '"payload":"eY')),
     );
-    const { code, stdout } = await verify(copy, '--key', keyFile, '--only', 'runner');
+    const { code, stdout, stderr } = await verify(copy, '--key', keyFile, '--only', 'runner');
     expect(code).toBe(1);
     expect(faultsOf(stdout).runner).toContain('its bundle was changed');
+    expect(stderr).toContain(
+      'next: get the release again from where it was published, and deploy nothing of this copy',
+    );
   });
 
   test('a bundle whose text was changed, or that another key signed under our name, is refused although its digests fit', async () => {
@@ -151,10 +156,12 @@ describe('a folder, without any network', () => {
       if (!(await blob(each.digest)).includes('cyclonedx') && !JSON.stringify(each).includes('egress:'))
         kept.push(each);
     await writeFile(index, JSON.stringify({ ...rest, manifests: kept }));
-    const { code, stdout } = await verify(copy, '--key', keyFile);
+    const { code, stdout, stderr } = await verify(copy, '--key', keyFile);
     expect(code).toBe(1);
+    for (const step of ['copy it with its referrers (oras copy -r)', 'check --from and the version'])
+      expect(stderr).toContain(`next: ${step}`);
     expect(faultsOf(stdout)).toMatchObject({
-      runner: 'no valid sbom',
+      runner: 'no sbom is attached to it',
       egress: `egress:${VERSION} is not in ${copy}`,
       manifests: '',
     });
@@ -180,11 +187,28 @@ describe('a folder, without any network', () => {
     expect(stderr).toContain(`it is manifests ${VERSION}, under the name of manifests 1.2.4`);
   });
 
-  test('a key that is none is a fault of the command line or of the file', async () => {
+  test('a referrer that is no bundle is refused in one line', () => {
+    const nobody = () => expect.unreachable();
+    for (const text of ['no JSON', '{}'])
+      expect(() => verifyStatement(Buffer.from(text), nobody), text).toThrow(/^it is no sigstore bundle$/);
+  });
+
+  test.each([
+    ['https://example.com/x', 'is no repository of a registry: write it as', 'check the address of --from'],
+    ['127.0.0.1:9/x', '127.0.0.1:9/x cannot be reached', 'copy the release into a folder'],
+  ])('a place that is none is refused with what to write: %s', async (from, why, step) => {
+    const { code, stderr } = await verify(from, '--key', keyFile, '--only', 'manifests');
+    expect(code).toBe(1);
+    expect(stderr).toContain(`manifests: `);
+    expect(stderr).toContain(why);
+    expect(stderr).toContain(step);
+  });
+
+  test('a key that is none is a fault of the command line', async () => {
     const none = await verify(folder, '--key', join(folder, 'none.pub'));
     expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('none.pub cannot be read')]);
     const wrong = await verify(folder, '--key', join(folder, 'index.json'));
-    expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('is no public key in PEM')]);
+    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('is no public key in PEM')]);
   });
 });
 
