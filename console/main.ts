@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { ENV } from '../contract/names.ts';
 import { adminServer } from '../http/admin-server.ts';
 import manifest from '../package.json' with { type: 'json' };
-import { startMetricExport } from '../process/metric-export.ts';
+import { readMetricExport, startMetricExport } from '../process/metric-export.ts';
 import { currentSpan, startTracing } from '../process/tracing.ts';
 import { signInBy } from './identity.ts';
 import { prometheusConsoleMetrics } from './metrics.ts';
@@ -20,6 +20,7 @@ try {
     delete process.env[name];
   const { version } = manifest;
   const onLost = (spans: number) => log.warn({ spans }, 'spans lost: the collector does not take them');
+  readMetricExport('omicron-console', process.env); // refused before anything is served
   const stopTracing = await startTracing({ name: 'omicron-console', version, onLost }, process.env);
   const { url, host, port, controllerUrl, serviceSecret, embedOrigins, ffmpeg } = settings;
   const metrics = prometheusConsoleMetrics();

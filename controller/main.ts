@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { ENV, NAMESPACES, RUNNER_TEMPLATE, RUNNER_VARIABLES } from '../contract/names.ts';
 import manifest from '../package.json' with { type: 'json' };
 import { pickVariables } from '../process/environment.ts';
-import { startMetricExport } from '../process/metric-export.ts';
+import { readMetricExport, startMetricExport } from '../process/metric-export.ts';
 import { currentSpan, startTracing, TRACING_VARIABLES } from '../process/tracing.ts';
 import { startController } from './compose.ts';
 import type { MakeProvider } from './ports/runners.ts';
@@ -39,6 +39,7 @@ async function main(): Promise<void> {
   const log = pino({ name: 'controller', level: settings.logLevel, mixin: () => ({ ...currentSpan() }) });
   const { version } = manifest;
   const onLost = (spans: number) => log.warn({ spans }, 'spans lost: the collector does not take them');
+  readMetricExport('omicron-controller', process.env); // refused before anything is served
   const stopTracing = await startTracing({ name: 'omicron-controller', version, onLost }, process.env);
   const { database, renewals } = postgresPools({
     url: settings.databaseUrl,

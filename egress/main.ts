@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import type { EgressReady } from '../contract/egress.ts';
 import { ENV } from '../contract/names.ts';
 import manifest from '../package.json' with { type: 'json' };
-import { startMetricExport } from '../process/metric-export.ts';
+import { readMetricExport, startMetricExport } from '../process/metric-export.ts';
 import { currentSpan, startTracing } from '../process/tracing.ts';
 import { startEgress } from './compose.ts';
 import { controllerPolicies } from './controller.ts';
@@ -15,6 +15,7 @@ try {
   delete process.env[ENV.egressSecret];
   const { version } = manifest;
   const onLost = (spans: number) => log.warn({ spans }, 'spans lost: the collector does not take them');
+  readMetricExport('omicron-egress', process.env); // refused before anything is served
   const stopTracing = await startTracing({ name: 'omicron-egress', version, onLost }, process.env);
   const source = controllerPolicies({ url: settings.controllerUrl, key: settings.egressKey });
   const egress = await startEgress(settings, source, log);

@@ -1,4 +1,11 @@
-import { exportTimeoutMs, givenOf, type OtelEnvironment, otlpUrl, wholeNumber } from './otlp-environment.ts';
+import {
+  exportHeaders,
+  exportTimeoutMs,
+  type OtelEnvironment,
+  otlpUrl,
+  resourceAttributes,
+  wholeNumber,
+} from './otlp-environment.ts';
 
 // The metrics of this process as OTLP over HTTP, in JSON, under the names that Prometheus scrapes:
 // https://opentelemetry.io/docs/specs/otlp/#otlphttp-request. Off unless the standard variables name an endpoint.
@@ -33,17 +40,27 @@ const TIMEOUT_MS = 10_000;
 /** `AGGREGATION_TEMPORALITY_CUMULATIVE`. */
 const CUMULATIVE = 2;
 
+/** How metrics are sent; undefined: they are not. Programs ask before they serve anyone. Throws EnvironmentError. */
+export function readMetricExport(program: string, environment: OtelEnvironment) {
+  const url = otlpUrl(program, 'METRICS', environment);
+  if (url === undefined) return undefined;
+  resourceAttributes(program, environment);
+  return {
+    url,
+    intervalMs: wholeNumber(program, environment, ['OTEL_METRIC_EXPORT_INTERVAL'], INTERVAL_MS),
+    timeoutMs: exportTimeoutMs(program, 'METRICS', environment, TIMEOUT_MS),
+    headers: { ...exportHeaders(program, 'METRICS', environment), 'content-type': 'application/json' },
+  };
+}
+
 /**
  * Sends the metrics each `OTEL_METRIC_EXPORT_INTERVAL` milliseconds, and answers how to stop, which sends them once more. A collector that
  * is slow or away costs one request at a time. Throws EnvironmentError.
  */
 export function startMetricExport(program: ExportedProgram, environment: OtelEnvironment): () => Promise<void> {
-  const url = otlpUrl(program.name, 'METRICS', environment);
-  if (url === undefined) return async () => {};
-  const intervalMs = wholeNumber(program.name, environment, ['OTEL_METRIC_EXPORT_INTERVAL'], INTERVAL_MS);
-  const timeoutMs = exportTimeoutMs(program.name, 'METRICS', environment, TIMEOUT_MS);
-  const pairs = givenOf(environment, ['OTEL_EXPORTER_OTLP_METRICS_HEADERS', 'OTEL_EXPORTER_OTLP_HEADERS'])?.value;
-  const headers = { ...readPairs(pairs), 'content-type': 'application/json' };
+  const settings = readMetricExport(program.name, environment);
+  if (settings === undefined) return async () => {};
+  const { url, intervalMs, timeoutMs, headers } = settings;
   const startMs = Date.now();
   let sending: Promise<void> | undefined;
 
@@ -73,15 +90,6 @@ export function startMetricExport(program: ExportedProgram, environment: OtelEnv
   };
 }
 
-/** `a=b,c=d`, percent-encoded: https://opentelemetry.io/docs/specs/otel/protocol/exporter/#specifying-headers-via-environment-variables */
-const readPairs = (text = ''): Record<string, string> =>
-  Object.fromEntries(
-    text.split(',').flatMap(pair => {
-      const [, name, value = ''] = /^\s*([^=\s]+)\s*=\s*(.*?)\s*$/.exec(pair) ?? [];
-      return name === undefined ? [] : [[name, decodeURIComponent(value)]];
-    }),
-  );
-
 const attributesOf = (labels: MetricSample['labels'] = {}) =>
   Object.entries(labels).flatMap(([key, value]) =>
     value === undefined ? [] : [{ key, value: { stringValue: String(value) } }],
@@ -96,7 +104,7 @@ export function exportRequest(
   nowMs: number,
 ) {
   const resource = {
-    ...readPairs(environment.OTEL_RESOURCE_ATTRIBUTES),
+    ...resourceAttributes(name, environment),
     'service.version': version,
     'service.name': environment.OTEL_SERVICE_NAME || name,
   };

@@ -29,9 +29,15 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
-import { EnvironmentError } from './environment.ts';
 import { countLostSpans } from './lost-spans.ts';
-import { exportTimeoutMs, type OtelEnvironment, wholeNumber } from './otlp-environment.ts';
+import {
+  exportHeaders,
+  exportTimeoutMs,
+  type OtelEnvironment,
+  resourceAttributes,
+  wholeNumber,
+  wrongValue,
+} from './otlp-environment.ts';
 import {
   NO_SPAN,
   permittedAttributes,
@@ -60,6 +66,9 @@ const KINDS = { server: SpanKind.SERVER, client: SpanKind.CLIENT, internal: Span
 
 /** Traces of this process by OpenTelemetry's SDK, sent as OTLP over HTTP to the endpoint that the environment names. */
 export function openTelemetry(program: TracedProgram, environment: OtelEnvironment): Tracer {
+  // The SDK reads both itself, and leaves out silently what it cannot read.
+  resourceAttributes(program.name, environment);
+  exportHeaders(program.name, 'TRACES', environment);
   const active = new AsyncLocalStorage<OtelSpan>();
   const losses = countLosses(program.onLost);
   const batches = () =>
@@ -240,9 +249,10 @@ function batchesOf({ name: program, headers }: TracedProgram, environment: OtelE
 /** https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/#general-sdk-configuration */
 function readSampler(program: string, environment: OtelEnvironment): Sampler {
   const name = environment.OTEL_TRACES_SAMPLER || 'parentbased_always_on';
-  const ratio = Number(environment.OTEL_TRACES_SAMPLER_ARG || 1);
+  const share = environment.OTEL_TRACES_SAMPLER_ARG || '1';
+  const ratio = Number(share);
   if (!(ratio >= 0 && ratio <= 1))
-    throw new EnvironmentError(program, [['OTEL_TRACES_SAMPLER_ARG', 'is wrong: must be a number from 0 to 1']]);
+    throw wrongValue(program, { name: 'OTEL_TRACES_SAMPLER_ARG', value: share }, 'must be a number from 0 to 1');
   const roots: Readonly<Record<string, () => Sampler>> = {
     always_on: () => new AlwaysOnSampler(),
     always_off: () => new AlwaysOffSampler(),
@@ -251,7 +261,7 @@ function readSampler(program: string, environment: OtelEnvironment): Sampler {
   const root = roots[name.replace(/^parentbased_/, '')]?.();
   if (root === undefined) {
     const names = Object.keys(roots).flatMap(each => [each, `parentbased_${each}`]);
-    throw new EnvironmentError(program, [['OTEL_TRACES_SAMPLER', `is wrong: must be one of ${names.join(', ')}`]]);
+    throw wrongValue(program, { name: 'OTEL_TRACES_SAMPLER', value: name }, `must be one of ${names.join(', ')}`);
   }
   return name.startsWith('parentbased_') ? new ParentBasedSampler({ root }) : root;
 }

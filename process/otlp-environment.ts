@@ -71,10 +71,53 @@ export function wholeNumber(
 ): number {
   const given = givenOf(environment, names);
   if (given === undefined) return otherwise;
-  const { data, error } = integer(min, max).safeParse(given.value);
+  const { data } = integer(min, max).safeParse(given.value);
   if (data !== undefined) return data;
-  throw new EnvironmentError(program, [[given.name, `is wrong: ${error?.issues[0]?.message}`]]);
+  throw wrongValue(program, given, `must be a whole number from ${min} to ${max}`);
 }
+
+/** The fault of a variable that holds no key. */
+export const wrongValue = (program: string, { name, value }: { name: string; value: string }, rule: string) =>
+  new EnvironmentError(program, [[name, `is wrong: ${rule}, and is ${shown(value)}`]]);
+
+/**
+ * Pairs `a=b,c=d`, percent-encoded, of the first of these variables that is set; SDKs leave out silently what is no pair. Throws EnvironmentError,
+ * without a value: it may be a key. https://opentelemetry.io/docs/specs/otel/protocol/exporter/#specifying-headers-via-environment-variables
+ */
+function namedPairs(program: string, environment: OtelEnvironment, names: readonly string[]): Record<string, string> {
+  const { name = '', value = '' } = givenOf(environment, names) ?? {};
+  const pairs = value.split(',').filter(pair => pair.trim() !== '');
+  return Object.fromEntries(
+    pairs.map((pair, index) => {
+      const [, key, text = ''] = /^\s*([^=\s]+)\s*=\s*(.*?)\s*$/.exec(pair) ?? [];
+      const decoded = key === undefined ? undefined : decodePercents(text);
+      if (key === undefined || decoded === undefined)
+        throw new EnvironmentError(program, [
+          [
+            name,
+            `is wrong: entry ${index + 1} of ${pairs.length} is no name=value; write name=value,name=value, with % and commas of a value percent-encoded`,
+          ],
+        ]);
+      return [key, decoded];
+    }),
+  );
+}
+
+function decodePercents(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined; // a % that begins no code
+  }
+}
+
+/** Headers of a signal's requests, e.g. a key for the collector. Throws EnvironmentError. */
+export const exportHeaders = (program: string, signal: Signal, environment: OtelEnvironment) =>
+  namedPairs(program, environment, namesOf(signal, 'HEADERS'));
+
+/** Attributes of the deployment, which each span and metric has. Throws EnvironmentError. */
+export const resourceAttributes = (program: string, environment: OtelEnvironment) =>
+  namedPairs(program, environment, ['OTEL_RESOURCE_ATTRIBUTES']);
 
 /** A value as a message may have it: without what may be a key. */
 function shown(value: string): string {

@@ -127,6 +127,11 @@ it.each([
     'OTEL_METRIC_EXPORT_INTERVAL',
     { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1', OTEL_METRIC_EXPORT_INTERVAL: 'soon' },
   ],
+  ['OTEL_METRICS_EXPORTER', { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1', OTEL_METRICS_EXPORTER: 'zipkin' }],
+  [
+    'OTEL_EXPORTER_OTLP_METRICS_HEADERS',
+    { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1', OTEL_EXPORTER_OTLP_METRICS_HEADERS: 'hunter22' },
+  ],
 ])('a wrong %s is refused by its name', (name, environment) => {
   const start = () => startMetricExport({ name: 'x', version: '0', read: async () => [], onFailed }, environment);
   expect(start).toThrow(EnvironmentError);

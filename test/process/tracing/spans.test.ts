@@ -78,19 +78,33 @@ describe('a wrong variable is refused before anything is traced, by its name', (
     [
       'OTEL_BSP_MAX_QUEUE_SIZE',
       { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_BSP_MAX_QUEUE_SIZE: 'many' },
-      /from 1 to 65536$/m,
+      /from 1 to 65536, and is "many"$/m,
     ],
     [
       'OTEL_EXPORTER_OTLP_TIMEOUT',
       { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_TIMEOUT: '0' },
-      /from 1 to 600000, and is 0$/m,
+      /from 1 to 600000, and is "0"$/m,
     ],
     [
       'OTEL_TRACES_SAMPLER',
       { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_TRACES_SAMPLER: 'some' },
-      /parentbased_traceidratio/,
+      /parentbased_traceidratio, and is "some"$/m,
     ],
-    ['OTEL_TRACES_SAMPLER_ARG', { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_TRACES_SAMPLER_ARG: '7' }, /from 0 to 1/],
+    [
+      'OTEL_TRACES_SAMPLER_ARG',
+      { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_TRACES_SAMPLER_ARG: '7' },
+      /from 0 to 1, and is "7"$/m,
+    ],
+    [
+      'OTEL_RESOURCE_ATTRIBUTES',
+      { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_RESOURCE_ATTRIBUTES: 'a=b,hunter22' },
+      /entry 2 of 2 is no name=value; write name=value,name=value/,
+    ],
+    [
+      'OTEL_EXPORTER_OTLP_HEADERS',
+      { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_HEADERS: 'api-key=hunter22%zz' },
+      /entry 1 of 1 is no name=value; .* percent-encoded/,
+    ],
   ])('%s', async (name, variables, why) => {
     const refused = await startTracing(program, variables).catch(error => error);
     expect(refused).toBeInstanceOf(EnvironmentError);
