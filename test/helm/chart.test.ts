@@ -88,7 +88,17 @@ describe.skipIf(helm === undefined)('with Helm (built from its Go module)', () =
   });
 
   test.each([
-    ['a capacity of nothing', { limits: { ...prod.limits, capacity: 0 } }, '/limits/capacity'],
+    ['a capacity of nothing', { limits: { ...prod.limits, capacity: 0 } }, "/limits/capacity': minimum: got 0, want 1"],
+    [
+      'a capacity past the largest',
+      { limits: { ...prod.limits, capacity: 100_001 } },
+      "/limits/capacity': maximum: got 100,001, want 100,000",
+    ],
+    [
+      'a collector whose endpoint is no URL',
+      { collector: { endpoint: 'collector:4318', to: [], ports: [4318] } },
+      "/collector/endpoint': 'collector:4318' does not match pattern '^https?:",
+    ],
     [
       'a quantity without a unit',
       { runner: { ...prod.runner, browser: { ...prod.runner.browser, memory: ['2', '4'] } } },

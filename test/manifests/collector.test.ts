@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { NAMESPACES } from '../../contract/names.ts';
+import { checkSettings } from '../../manifests/check-settings.ts';
 import type { Environment } from '../../manifests/environment-type.ts';
 import { ENVIRONMENTS } from '../../manifests/environments.ts';
 import { renderObjects } from '../../manifests/render.ts';
@@ -68,6 +69,11 @@ describe.each(Object.values(ENVIRONMENTS))('a collector in $name', env => {
       );
       expect(JSON.parse(JSON.stringify(rules))).toEqual([{ to, ports: [{ protocol: 'TCP', port: 14_318 }] }]);
     }
+  });
+
+  test('is refused by name where its endpoint is no URL', () => {
+    const wrong = { ...pushed(env), collector: { ...collector, endpoint: 'collector:4318' } };
+    expect(() => checkSettings(wrong)).toThrow(/collector\.endpoint.*"collector:4318" is no http or https URL/s);
   });
 
   test('is nowhere in an environment without one', () => {
