@@ -1,8 +1,9 @@
 /**
- * Watching, verifying and paying for a deployment: `npm run bench -- trust [--live 5000] [--images]`. Series of a controller with many sessions;
- * the CPU of tracing (as `scale --traced`); events that are delivered; parts of a release that have the same digest when they are built twice,
- * images only with `--images`, which takes minutes and the cluster beside the checkout; USD of a session-hour of prod's browser nodes, as the
- * command `cost` estimates them, on demand and on spot instances alone. Writes section `trust` of `.omicron/bench.json`.
+ * Watching, verifying and paying for a deployment: `npm run bench -- trust [--live 5000] [--images] [--only series|traced|events|release]`.
+ * Series of a controller with many sessions, and the CPU of Postgres for a scrape of them; the CPU of tracing (as `scale --traced`); events that
+ * are delivered; parts of a release that have the same digest when they are built twice, images only with `--images`, which takes minutes and
+ * the cluster beside the checkout; USD of a session-hour of prod's browser nodes, as the command `cost` estimates them, on demand and on spot
+ * instances alone. Writes section `trust` of `.omicron/bench.json`.
  */
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -13,13 +14,17 @@ import { ENV } from '../../contract/names.ts';
 import { dryRun } from '../../release/dry-run.ts';
 import { startPostgresServer } from '../postgres-server.ts';
 import { measureEventRate } from './event-rate.ts';
-import { machine, writeSections } from './figures.ts';
+import { machine, readSection, writeSections } from './figures.ts';
 import { newDatabase } from './new-database.ts';
 import { measureSeries } from './series.ts';
 import { measureTraced } from './traced.ts';
 
 const { values } = parseArgs({
-  options: { live: { type: 'string', default: '5000' }, images: { type: 'boolean', default: false } },
+  options: {
+    live: { type: 'string', default: '5000' },
+    images: { type: 'boolean', default: false },
+    only: { type: 'string' },
+  },
 });
 const EVENT_SECONDS = 10;
 const PRICED_SESSIONS = '500';
@@ -47,18 +52,23 @@ async function reproducible() {
   return { ...(await imagesTwice()), manifests, chart, packages };
 }
 
-const usd_per_session_hour = { on_demand: usdOfNodes(), idle: usdOfNodes('--spot', '100') };
-const parts = await reproducible();
 const server = await startPostgresServer({ server: ['-c', 'synchronous_commit=off'] });
 try {
-  const trust = {
-    series: await measureSeries(server.url, Number(values.live)),
-    ...(await measureTraced(server.url)),
-    events: await measureEventRate(EVENT_SECONDS, { [ENV.databaseUrl]: await newDatabase(server.url, 'events') }),
-    reproducible: parts,
-    usd_per_session_hour,
-    machine: machine(),
+  const parts: Record<string, () => Promise<object>> = {
+    series: () => measureSeries(server.url, Number(values.live)),
+    traced: () => measureTraced(server.url),
+    events: async () => ({
+      events: await measureEventRate(EVENT_SECONDS, { [ENV.databaseUrl]: await newDatabase(server.url, 'events') }),
+    }),
+    release: async () => ({
+      reproducible: await reproducible(),
+      usd_per_session_hour: { on_demand: usdOfNodes(), idle: usdOfNodes('--spot', '100') },
+    }),
   };
+  const trust: Record<string, unknown> = readSection('trust');
+  for (const [name, measure] of Object.entries(parts))
+    if (values.only === undefined || values.only === name) Object.assign(trust, await measure());
+  Object.assign(trust, { machine: machine() });
   process.stdout.write(`${JSON.stringify(trust, null, 2)}\n`);
   writeSections({ trust });
 } finally {
