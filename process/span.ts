@@ -66,10 +66,17 @@ function keepPermitted(attributes: Readonly<Record<string, unknown>>): SpanAttri
   for (const name of Object.keys(attributes)) {
     const value = attributes[name];
     if (typeof value !== 'string' && typeof value !== 'number') continue;
-    if (Object.hasOwn(FORMS, name) && FORMS[name as keyof typeof FORMS].test(String(value))) permitted[name] = value; // a key of the forms
+    if (lastPermitted.get(name) !== value) {
+      if (!Object.hasOwn(FORMS, name) || !FORMS[name as keyof typeof FORMS].test(String(value))) continue; // a key of the forms
+      lastPermitted.set(name, value);
+    }
+    permitted[name] = value;
   }
   return permitted;
 }
+
+/** The last value of each name that had its form: spans of one request or program repeat most, and a form takes longest of all here. */
+const lastPermitted = new Map<string, string | number>();
 
 export interface SpanOptions {
   /** `client` and `internal` spans are parts of a trace, and begin none: loops would make one for each of their steps. */
