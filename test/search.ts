@@ -98,5 +98,6 @@ function variablesOf({ seed, slice, slices, cases }: SearchSettings): string[] {
 export function repeatCommand(settings: SearchSettings, file: string, title: string): string {
   const pattern = title.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&');
   const quoted = `'${pattern.replaceAll("'", `'\\''`)}'`;
-  return `${variablesOf(settings).join(' ')} npm test -- --project search ${file} -t ${quoted}`;
+  const command = file.startsWith('test/cluster/') ? 'npm run test:cluster --' : 'npm test -- --project search';
+  return `${variablesOf(settings).join(' ')} ${command} ${file} -t ${quoted}`;
 }

@@ -7,16 +7,18 @@ import { textOf } from '../../runner/results/result.ts';
 import { eventually } from '../eventually.ts';
 import { callText } from '../runner/start.ts';
 import { type LeasedRunner, startLease } from '../runner/start-lease.ts';
+import { openSearch } from '../search.ts';
 import { type Case, type CaseAddress, opens, type Step } from './case.ts';
 import { type CaseSite, serveCases } from './serve-cases.ts';
 
 let site: CaseSite;
 
-/** As many files share the cases, so that none takes more than a minute. */
+/** As many files share the cases, so that two run at once. */
 const PARTS = 3;
 
-/** Declares the tests of every third case, on a runner of their own. `part` counts from 1. */
+/** Declares the tests of every third case of this slice, on a runner of their own. `part` counts from 1. */
 export async function testCases(part: 1 | 2 | 3): Promise<void> {
+  const search = openSearch();
   let lease: LeasedRunner;
   serveCasesToTests();
   beforeAll(async () => {
@@ -25,7 +27,7 @@ export async function testCases(part: 1 | 2 | 3): Promise<void> {
   afterAll(() => lease?.[Symbol.asyncDispose]());
 
   const cases = (await readCases()).filter(each => !each.case.waits).filter((_, index) => index % PARTS === part - 1);
-  test.each(cases)(TITLE, each => runCase(lease.client, each));
+  test.each(search.sliceOf(cases))(TITLE, each => runCase(lease.client, each));
 }
 
 /** Declares the tests of cases that wait, side by side, each on a runner of its own. */

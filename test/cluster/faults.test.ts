@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { BrowserSessions } from '../../client/browser-sessions.ts';
 import { waitUntilRunning } from '../../cluster/deploy.ts';
 import { FIXTURES } from '../../cluster/fixtures/objects.ts';
@@ -8,6 +8,7 @@ import { kubectl, tryKubectl } from '../../cluster/kubectl.ts';
 import { LABELS, NAMESPACES, RUNNER_TEMPLATE } from '../../contract/names.ts';
 import { eventually } from '../eventually.ts';
 import { v2 } from '../runner/mcp-clients.ts';
+import { openSearch } from '../search.ts';
 import { argoPaused } from './argo-paused.ts';
 import { controllers, inSystem, killControllers } from './controllers.ts';
 import { rows } from './database.ts';
@@ -28,7 +29,7 @@ import {
 import { kill9, onNode, processesLike, squeezeMemory, whileStopped, writeIntoVolume } from './node-faults.ts';
 import { orphans } from './orphans.ts';
 
-// Real faults, each with leases that live before it and are looked at after it. A fault of the node itself (its
+// Real faults, a list that grows: each with leases that live before it and are looked at after it. A fault of the node itself (its
 // kubelet, its processes) needs the node: those tests run where the cluster stands beside the checkout, and are
 // skipped elsewhere.
 
@@ -38,6 +39,20 @@ const inFixtures = ['-n', FIXTURES] as const;
 const AWAY_MS = 15_000;
 /** Nothing is measured against these: a slow machine only takes longer. */
 const LIMIT = { timeout: 300_000 };
+
+interface Fault {
+  readonly title: string;
+  readonly run: () => Promise<void>;
+  /** It is caused by root of the node. */
+  readonly node?: boolean;
+  /** It is in every slice. */
+  readonly always?: boolean;
+}
+const search = openSearch();
+const faults: Fault[] = [];
+function fault(title: string, run: () => Promise<void>, more: Pick<Fault, 'node' | 'always'> = {}): void {
+  faults.push({ title, run, ...more });
+}
 
 const WARM = "select id from omicron.runners where state = 'warm'";
 
@@ -122,14 +137,13 @@ afterAll(async () => {
   ingress.close();
 });
 
-describe('a controller killed', () => {
-  test.each([
-    { what: 'and the step is rolled back', commits: false },
-    { what: 'before it hears that the step was committed', commits: true },
-  ])(
-    'within claim, redeem and ready, $what, costs no lease: asking again gets a browser',
-    LIMIT,
-    async ({ commits }) => {
+for (const { what, commits } of [
+  { what: 'and the step is rolled back', commits: false },
+  { what: 'before it hears that the step was committed', commits: true },
+])
+  fault(
+    `a controller killed within claim, redeem and ready, ${what}, costs no lease: asking again gets a browser`,
+    async () => {
       const before = await lease({ recorded: true });
       const gate = await closeGate();
       try {
@@ -170,18 +184,20 @@ describe('a controller killed', () => {
     },
   );
 
-  test('with the other one: leases go on, and are renewed as soon as one is back', LIMIT, async () => {
+fault(
+  'a controller killed with the other one: leases go on, and are renewed as soon as one is back',
+  async () => {
     const [one, two] = [await lease({ recorded: true }), await lease()];
     happens();
     await killControllers(await controllers());
     await seesItsPage(one);
     await afterwards('both controllers killed', { sessionsLost: 0 }, () => serves(one, two));
-  });
-});
+  },
+  { always: true },
+);
 
-test(
+fault(
   'two controllers roll, and are evicted one after the other, without a lost lease or a failed request',
-  LIMIT,
   async () => {
     const held = await lease({ recorded: true });
     const evict = (name: string) =>
@@ -237,36 +253,44 @@ test(
   },
 );
 
-test.runIf(onNode)('the kubelet stopped for a while: leases go on, new ones start from the pool', LIMIT, async () => {
-  const [one, two] = [await lease({ recorded: true }), await lease()];
-  await warmRunner();
-  await whileStopped('kubelet', async () => {
-    const until = performance.now() + AWAY_MS;
-    await lease();
-    await two.lease.end();
-    while (performance.now() < until) await seesItsPage(one);
-  });
-  heldNow = heldNow.filter(each => each !== two);
-  await afterwards('kubelet stopped', { sessionsLost: 0 }, () => serves(one));
-});
+fault(
+  'the kubelet stopped for a while: leases go on, new ones start from the pool',
+  async () => {
+    const [one, two] = [await lease({ recorded: true }), await lease()];
+    await warmRunner();
+    await whileStopped('kubelet', async () => {
+      const until = performance.now() + AWAY_MS;
+      await lease();
+      await two.lease.end();
+      while (performance.now() < until) await seesItsPage(one);
+    });
+    heldNow = heldNow.filter(each => each !== two);
+    await afterwards('kubelet stopped', { sessionsLost: 0 }, () => serves(one));
+  },
+  { node: true },
+);
 
-test.runIf(onNode)('the API server stopped for a while: leases go on and are renewed', LIMIT, async () => {
-  const held = await lease({ recorded: true });
-  const userId = `fault-${randomUUID()}`;
-  await warmRunner();
-  const late = await whileStopped('kube-apiserver', async () => {
-    const until = performance.now() + AWAY_MS;
-    const started = await sessions.acquire({ userId, conversationId: 'c', recordVideo: false, waitSeconds: 60 });
-    while (performance.now() < until) await serves(held);
-    return started;
-  });
-  await afterwards('API server stopped', { sessionsLost: 0 }, async () => {
-    await serves(held);
-    const started = await holdLease(sessions, { userId, recorded: false, lease: late });
-    heldNow.push(started);
-    await eventually('its pod is marked as leased', () => leasedOnItsOwn(started), 60_000);
-  });
-});
+fault(
+  'the API server stopped for a while: leases go on and are renewed',
+  async () => {
+    const held = await lease({ recorded: true });
+    const userId = `fault-${randomUUID()}`;
+    await warmRunner();
+    const late = await whileStopped('kube-apiserver', async () => {
+      const until = performance.now() + AWAY_MS;
+      const started = await sessions.acquire({ userId, conversationId: 'c', recordVideo: false, waitSeconds: 60 });
+      while (performance.now() < until) await serves(held);
+      return started;
+    });
+    await afterwards('API server stopped', { sessionsLost: 0 }, async () => {
+      await serves(held);
+      const started = await holdLease(sessions, { userId, recorded: false, lease: late });
+      heldNow.push(started);
+      await eventually('its pod is marked as leased', () => leasedOnItsOwn(started), 60_000);
+    });
+  },
+  { node: true },
+);
 
 /** Asks until a start fails, and answers why, as the session's row says it: runners of the template before serve first. */
 async function failsToStart(): Promise<string> {
@@ -303,9 +327,8 @@ async function leasedOnItsOwn({ pod, lease: { sessionId } }: Held): Promise<bool
   return metadata.labels[LABELS.sessionId] === sessionId && owners.join() === 'ServiceAccount';
 }
 
-test.runIf(onNode)(
+fault(
   'a runner out of memory ends its session with that reason, and the next one starts',
-  LIMIT,
   async () => {
     const [held, other] = [await lease({ recorded: true }), await lease()];
     // All its processes are killed at once: of the video there is what was on the disk, cluster by cluster.
@@ -321,22 +344,26 @@ test.runIf(onNode)(
       await leaseAgain(held);
     });
   },
+  { node: true },
 );
 
-test.runIf(onNode)('a browser killed ends its session with a reason, and its video is kept', LIMIT, async () => {
-  const [held, other] = [await lease({ recorded: true }), await lease()];
-  happens();
-  kill9(await processesLike(held.pod.uid, /chrom|headless.shell/));
-  expect((await losesItsRunner(sessions, held)).error).toMatch(/ended/);
-  await afterwards('browser killed', { sessionsLost: 1 }, async () => {
-    await serves(other);
-    await leaseAgain(held);
-  });
-});
+fault(
+  'a browser killed ends its session with a reason, and its video is kept',
+  async () => {
+    const [held, other] = [await lease({ recorded: true }), await lease()];
+    happens();
+    kill9(await processesLike(held.pod.uid, /chrom|headless.shell/));
+    expect((await losesItsRunner(sessions, held)).error).toMatch(/ended/);
+    await afterwards('browser killed', { sessionsLost: 1 }, async () => {
+      await serves(other);
+      await leaseAgain(held);
+    });
+  },
+  { node: true },
+);
 
-test.runIf(onNode)(
+fault(
   'a runner that does not answer ends its session within 30 s, which says so, and its video is kept',
-  LIMIT,
   async () => {
     const [held, other] = [await lease({ recorded: true }), await lease()];
     await held.browser.call('browser_wait_for', { time: 4 }); // its video is on the disk, cluster by cluster
@@ -349,11 +376,11 @@ test.runIf(onNode)(
       await leaseAgain(held);
     });
   },
+  { node: true },
 );
 
-test(
+fault(
   '[G2] a drained node hibernates its sessions: tabs and logins come back on another runner; until there is a node, a start says what the scheduler says',
-  LIMIT,
   async () => {
     const held = await lease({ recorded: true });
     const node = (await kubectl([...inRunners, 'get', 'pod', held.pod.name, '-o', 'jsonpath={.spec.nodeName}'])).trim();
@@ -373,11 +400,11 @@ test(
     }
     await afterwards('node cordoned and drained', { sessionsLost: 0 }, () => leaseBack(held));
   },
+  { always: true },
 );
 
-test.runIf(onNode)(
+fault(
   'a runner that its kubelet evicts within a second is hibernated, or ends its session with the kubelet’s words',
-  LIMIT,
   async () => {
     const [held, other] = [await lease({ recorded: true }), await lease()];
     await writeIntoVolume(held.pod.uid, 'uploader-tmp', 80 * 1024 ** 2);
@@ -396,76 +423,74 @@ test.runIf(onNode)(
       await leaseAgain(held);
     });
   },
+  { node: true },
 );
 
-describe('the template', () => {
-  test('deleted and recreated collects the warm runners and no leased one', LIMIT, async () => {
-    await using _ = await argoPaused();
-    const [one, two] = [await lease({ recorded: true }), await lease()];
-    for (const held of [one, two]) await eventually('it is marked', () => leasedOnItsOwn(held), 60_000);
-    const warm = await rows<{ id: string }>(WARM);
-    const template = await kubectl([...inRunners, 'get', 'podtemplate', RUNNER_TEMPLATE, '-o', 'json']);
-    await kubectl([...inRunners, 'delete', 'podtemplate', RUNNER_TEMPLATE]);
-    try {
-      await eventually(
-        'warm runners are collected',
-        async () => {
-          const left = await kubectl([...inRunners, 'get', 'pods', '-o', 'name']);
-          return warm.every(({ id }) => !left.includes(id));
-        },
-        180_000,
-      );
-      await seesItsPage(one);
-    } finally {
-      await kubectl(['create', '-f', '-'], withoutIdentity(template));
-    }
-    await afterwards('template deleted and recreated', { sessionsLost: 0 }, async () => {
-      await serves(one, two);
-      await lease();
-    });
+fault('the template deleted and recreated collects the warm runners and no leased one', async () => {
+  await using _ = await argoPaused();
+  const [one, two] = [await lease({ recorded: true }), await lease()];
+  for (const held of [one, two]) await eventually('it is marked', () => leasedOnItsOwn(held), 60_000);
+  const warm = await rows<{ id: string }>(WARM);
+  const template = await kubectl([...inRunners, 'get', 'podtemplate', RUNNER_TEMPLATE, '-o', 'json']);
+  await kubectl([...inRunners, 'delete', 'podtemplate', RUNNER_TEMPLATE]);
+  try {
+    await eventually(
+      'warm runners are collected',
+      async () => {
+        const left = await kubectl([...inRunners, 'get', 'pods', '-o', 'name']);
+        return warm.every(({ id }) => !left.includes(id));
+      },
+      180_000,
+    );
+    await seesItsPage(one);
+  } finally {
+    await kubectl(['create', '-f', '-'], withoutIdentity(template));
+  }
+  await afterwards('template deleted and recreated', { sessionsLost: 0 }, async () => {
+    await serves(one, two);
+    await lease();
   });
-
-  test(
-    'with an image that cannot be pulled fails starts with the kubelet’s words; refused by a policy that is older, a start is tried again',
-    LIMIT,
-    async () => {
-      await using _ = await argoPaused();
-      const held = await lease();
-      const broken = 'localhost/there-is-no-such-image:1';
-      const policy = ['get', 'validatingadmissionpolicy', 'runner-pod-image', '-o', 'json'];
-      const [policyBefore, templateBefore] = [
-        await kubectl(policy),
-        await kubectl([...inRunners, 'get', 'podtemplate', RUNNER_TEMPLATE, '-o', 'json']),
-      ];
-      const image: string = JSON.parse(templateBefore).template.spec.containers[0].image;
-      const replace = (text: string) => kubectl(['replace', '-f', '-'], withoutVersion(text));
-      let start: Promise<Held> | undefined;
-      try {
-        await replace(policyBefore.replaceAll(image, broken));
-        await replace(templateBefore.replaceAll(image, broken));
-        expect(await failsToStart()).toMatch(
-          /cannot start \((ErrImagePull|ImagePullBackOff), image localhost\/there-is-no-such-image:1\)/,
-        );
-        await stillServes(sessions, held);
-        await replace(templateBefore);
-        start = lease(); // the policy still wants the other image
-        const creating = "select id from omicron.runners where state = 'creating'";
-        await eventually('runners are asked for', async () => (await rows(creating)).length > 0, 60_000);
-        // How far apart a release may apply the two.
-        for (const endMs = performance.now() + 3_000; performance.now() < endMs; ) await stillServes(sessions, held);
-      } finally {
-        await replace(templateBefore);
-        await replace(policyBefore);
-        await start?.catch(() => {}); // judged below
-      }
-      const { sessionId } = (await start)?.lease ?? {};
-      const kinds = (await sessions.listEvents(sessionId ?? '')).events.map(({ kind }) => kind);
-      expect(kinds).toContain('session.ready');
-      expect(kinds).not.toContain('session.error'); // waited for, not failed and restarted
-      await afterwards('image cannot be pulled', { sessionsLost: 0 }, () => serves(held));
-    },
-  );
 });
+
+fault(
+  'the template with an image that cannot be pulled fails starts with the kubelet’s words; refused by a policy that is older, a start is tried again',
+  async () => {
+    await using _ = await argoPaused();
+    const held = await lease();
+    const broken = 'localhost/there-is-no-such-image:1';
+    const policy = ['get', 'validatingadmissionpolicy', 'runner-pod-image', '-o', 'json'];
+    const [policyBefore, templateBefore] = [
+      await kubectl(policy),
+      await kubectl([...inRunners, 'get', 'podtemplate', RUNNER_TEMPLATE, '-o', 'json']),
+    ];
+    const image: string = JSON.parse(templateBefore).template.spec.containers[0].image;
+    const replace = (text: string) => kubectl(['replace', '-f', '-'], withoutVersion(text));
+    let start: Promise<Held> | undefined;
+    try {
+      await replace(policyBefore.replaceAll(image, broken));
+      await replace(templateBefore.replaceAll(image, broken));
+      expect(await failsToStart()).toMatch(
+        /cannot start \((ErrImagePull|ImagePullBackOff), image localhost\/there-is-no-such-image:1\)/,
+      );
+      await stillServes(sessions, held);
+      await replace(templateBefore);
+      start = lease(); // the policy still wants the other image
+      const creating = "select id from omicron.runners where state = 'creating'";
+      await eventually('runners are asked for', async () => (await rows(creating)).length > 0, 60_000);
+      // How far apart a release may apply the two.
+      for (const endMs = performance.now() + 3_000; performance.now() < endMs; ) await stillServes(sessions, held);
+    } finally {
+      await replace(templateBefore);
+      await replace(policyBefore);
+      await start?.catch(() => {}); // judged below
+    }
+    const { sessionId } = (await start)?.lease ?? {};
+    const kinds = (await sessions.listEvents(sessionId ?? '')).events.map(({ kind }) => kind);
+    expect(kinds).toContain('session.ready');
+    expect(kinds).not.toContain('session.error'); // waited for, not failed and restarted
+    await afterwards('image cannot be pulled', { sessionsLost: 0 }, () => serves(held));
+  },
+);
 
 const withoutVersion = (text: string): string => {
   const object = JSON.parse(text);
@@ -478,9 +503,8 @@ const withoutIdentity = (text: string): string => {
   return JSON.stringify(object);
 };
 
-test(
+fault(
   'a pod stuck in Terminating blocks nothing: its session gets a new runner, and the old one serves no agent',
-  LIMIT,
   async () => {
     const held = await lease({ recorded: true });
     const finalizers = (list: readonly string[]) =>
@@ -508,19 +532,23 @@ test(
   },
 );
 
-test('Postgres crashes and comes back: nothing is granted meanwhile, no lease is lost', LIMIT, async () => {
-  const [one, two] = [await lease({ recorded: true }), await lease()];
-  happens();
-  // SIGQUIT: an end without a checkpoint, as in a crash
-  await tryKubectl([...inFixtures, 'exec', 'deployment/postgres', '--', 'sh', '-c', 'kill -QUIT 1']);
-  await seesItsPage(one);
-  await afterwards('Postgres crashed', { sessionsLost: 0 }, async () => {
-    await serves(one, two);
-    await lease();
-  });
-});
+fault(
+  'Postgres crashes and comes back: nothing is granted meanwhile, no lease is lost',
+  async () => {
+    const [one, two] = [await lease({ recorded: true }), await lease()];
+    happens();
+    // SIGQUIT: an end without a checkpoint, as in a crash
+    await tryKubectl([...inFixtures, 'exec', 'deployment/postgres', '--', 'sh', '-c', 'kill -QUIT 1']);
+    await seesItsPage(one);
+    await afterwards('Postgres crashed', { sessionsLost: 0 }, async () => {
+      await serves(one, two);
+      await lease();
+    });
+  },
+  { always: true },
+);
 
-test('S3 away for a while: leases go on, and their videos arrive when it is back', LIMIT, async () => {
+fault('S3 away for a while: leases go on, and their videos arrive when it is back', async () => {
   const [one, two] = [await lease({ recorded: true }), await lease({ recorded: true })];
   const scale = (replicas: number) => kubectl([...inFixtures, 'scale', 'deployment/s3', `--replicas=${replicas}`]);
   await scale(0);
@@ -534,3 +562,7 @@ test('S3 away for a while: leases go on, and their videos arrive when it is back
   await kubectl([...inFixtures, 'rollout', 'status', 'deployment/s3', '--timeout=110s']);
   await afterwards('S3 away', { sessionsLost: 0 }, () => serves(one));
 });
+
+const chosen = new Set(search.sliceOf(faults.filter(({ always }) => !always)));
+for (const each of faults)
+  if (each.always || chosen.has(each)) test.runIf(!each.node || onNode)(each.title, LIMIT, each.run);

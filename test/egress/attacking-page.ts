@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { eventually } from '../eventually.ts';
+import type { Search } from '../search.ts';
 import { type ProxiedBrowser, proxiedBrowser } from './proxied-browser.ts';
 import { type ProxyNetwork, proxyNetwork, type TestLease } from './proxy-network.ts';
 import { SSRF_VECTORS, SSRF_ZONE, vectorUrl } from './ssrf-vectors.ts';
@@ -22,7 +23,7 @@ export interface AttackingPage extends AsyncDisposable {
   reachSite(way: string): Promise<void>;
   /** Asks for every URL in the given way, at most `atOnce` at once; resolves when the host of each was refused. */
   askAll(way: string, urls: readonly string[], atOnce?: number): Promise<void>;
-  /** Expects that nothing reached the trap, and that a judgement refused whatever was asked for. */
+  /** Expects that nothing reached the trap, and that judgements alone refused. */
   expectJudged(): void;
   /** Expects that the proxy alone asked for names. */
   expectNoOtherQueries(): void;
@@ -34,7 +35,19 @@ export const ATTACKS_MS = 300_000;
 /** Hundreds of requests, on machines that have other work: more than a minute was seen where ten programs shared two cores. */
 const ARRIVAL_MS = 240_000;
 
+/** Codes of the judgements on names and addresses. */
+export const JUDGEMENTS: readonly string[] = ['internal_address', 'internal_name', 'mixed_addresses'];
+
 const hostOf = (url: string) => new URL(url).hostname;
+
+/**
+ * Addresses of a slice, by their hosts: each host has to be asked for, and a browser leaves out some addresses of a host (with a password,
+ * as a frame).
+ */
+export function sliceOfHosts(search: Search, urls: readonly string[]): string[] {
+  const hosts = new Set(search.sliceOf([...new Set(urls.map(hostOf))]));
+  return urls.filter(url => hosts.has(hostOf(url)));
+}
 
 export async function attackingPage(): Promise<AttackingPage> {
   await using started = new AsyncDisposableStack();
@@ -103,11 +116,9 @@ export async function attackingPage(): Promise<AttackingPage> {
       expect(names.filter(name => /google|gstatic|chromium/.test(name) && !name.startsWith('metadata'))).toEqual([]);
     },
     expectJudged() {
-      expect([...new Set(chromium.refusals.map(({ code }) => code))].sort()).toEqual([
-        'internal_address',
-        'internal_name',
-        'mixed_addresses',
-      ]);
+      const codes = chromium.refusals.map(({ code }) => code);
+      expect(codes.length).toBeGreaterThan(0);
+      expect(codes.filter(code => !JUDGEMENTS.includes(code))).toEqual([]);
       expect(network.trap.hits).toEqual([]);
     },
     [Symbol.asyncDispose]: () => parts.disposeAsync(),

@@ -1,11 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ATTACKS_MS, type AttackingPage, attackingPage } from './attacking-page.ts';
+import { openSearch } from '../search.ts';
+import { ATTACKS_MS, type AttackingPage, attackingPage, sliceOfHosts } from './attacking-page.ts';
 
 // Ways that open documents: each is of a site, and thus a process of its own.
 
 /** By each way, at most this many at once. */
 const ROUNDS = { iframe: 50, form: 50, 'window.open': 25, download: 25 };
 const WAYS = Object.entries(ROUNDS);
+
+const search = openSearch();
 
 let attacks: AttackingPage;
 beforeAll(async () => {
@@ -19,17 +22,18 @@ describe('[N6] Chromium behind the forwarder and the proxy', () => {
   // A spelling has become an address before a document is asked for, so each address is tried once.
   it.each(WAYS)(
     'reaches no internal place by %s',
-    (way, atOnce) => attacks.askAll(way, attacks.vectors.read, atOnce),
+    (way, atOnce) => attacks.askAll(way, sliceOfHosts(search, attacks.vectors.read), atOnce),
     ATTACKS_MS,
   );
 
   it(
     'reaches no internal place by the address bar or behind a redirect',
     async () => {
-      const { network, chromium, vectors } = attacks;
+      const { network, chromium } = attacks;
+      const addresses = sliceOfHosts(search, attacks.vectors.read);
       const redirect = (url: string) =>
         `http://site.test:${network.site.port}/redirect?status=307&to=${encodeURIComponent(url)}`;
-      const queue = vectors.read.flatMap(url => [url, redirect(url)]);
+      const queue = addresses.flatMap(url => [url, redirect(url)]);
       const before = chromium.refusals.length;
       const drive = async () => {
         const tab = await chromium.browser.context.newPage();
@@ -39,7 +43,7 @@ describe('[N6] Chromium behind the forwarder and the proxy', () => {
       };
       await Promise.all([drive(), drive(), drive(), drive()]);
       expect(network.trap.hits).toEqual([]);
-      expect(chromium.refusals.length - before).toBeGreaterThan(vectors.read.length * 1.7);
+      expect(chromium.refusals.length - before).toBeGreaterThan(addresses.length * 1.7);
     },
     ATTACKS_MS,
   );

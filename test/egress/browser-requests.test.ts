@@ -1,11 +1,14 @@
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import { ATTACKS_MS, type AttackingPage, attackingPage } from './attacking-page.ts';
+import { openSearch } from '../search.ts';
+import { ATTACKS_MS, type AttackingPage, attackingPage, sliceOfHosts } from './attacking-page.ts';
 
 // More ways of a page to make a browser ask for an address than browser.test.ts has, which open no documents.
 
 const WAYS = ['beacon', 'script', 'event source', 'prefetch', 'worker'];
 /** Each is a thread. */
 const WORKERS_MAX = 60;
+
+const search = openSearch();
 
 let attacks: AttackingPage;
 beforeAll(async () => {
@@ -18,7 +21,7 @@ describe('[N6] Chromium behind the forwarder and the proxy', () => {
 
   it.each(WAYS)(
     'reaches no internal place by %s',
-    way => attacks.askAll(way, attacks.vectors.typed, way === 'worker' ? WORKERS_MAX : undefined),
+    way => attacks.askAll(way, sliceOfHosts(search, attacks.vectors.typed), way === 'worker' ? WORKERS_MAX : undefined),
     ATTACKS_MS,
   );
 

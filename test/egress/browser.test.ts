@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { siteRules } from '../../contract/policy/sites.ts';
 import { eventually } from '../eventually.ts';
-import { ATTACKS_MS, type AttackingPage, attackingPage } from './attacking-page.ts';
+import { ATTACKS_MS, type AttackingPage, attackingPage, JUDGEMENTS } from './attacking-page.ts';
 import { proxiedBrowser } from './proxied-browser.ts';
 import { proxyNetwork } from './proxy-network.ts';
 
@@ -25,7 +25,8 @@ describe('[N6] Chromium behind the forwarder and the proxy', () => {
   it('was refused by judgement each time, never because a connection failed', () => {
     attacks.expectJudged();
     // The controller hears of them, for the timeline of the lease; there are too many to report each kind.
-    const { network, lease } = attacks;
+    const { network, lease, chromium } = attacks;
+    expect([...new Set(chromium.refusals.map(({ code }) => code))].sort()).toEqual(JUDGEMENTS);
     const told = network.controller.denials.filter(({ runner_id }) => runner_id === lease.runnerId);
     expect(told.map(({ code }) => code)).toContain('internal_address');
   });

@@ -3,6 +3,7 @@ import { ENV } from '../../contract/names.ts';
 import { readProcessTree } from '../../process/process-tree.ts';
 import { killGroup } from '../../runner/browser/browser.ts';
 import { eventually } from '../eventually.ts';
+import { openSearch } from '../search.ts';
 import { type AttackedLease, startAttackedLease } from './attacked-lease.ts';
 import { callText } from './start.ts';
 
@@ -28,6 +29,8 @@ const ATTACKS: Readonly<Record<string, string>> = {
     r.onsuccess = () => setInterval(() => { const u = new Uint8Array(5e6); for (let i = 0; i < 5e6; i += 60000) crypto.getRandomValues(u.subarray(i, i + 60000));
       r.result.transaction('s', 'readwrite').objectStore('s').add(u) }, 20)`,
 };
+
+const search = openSearch();
 
 /** One for all tests; a test that fails takes its lease along. */
 let lease: AttackedLease | undefined;
@@ -67,7 +70,7 @@ const bytesOf = async (pid: number): Promise<number> =>
 const FREED = /A script that did not end was stopped|did not answer and was closed/;
 const ENDED = new RegExp(`was closed: |${FREED.source}`);
 
-test.each(Object.keys(ATTACKS))(
+test.each(search.sliceOf(Object.keys(ATTACKS)))(
   'a page that floods with %s is closed with an explanation and an event, or freed, and the lease lives on',
   { timeout: 120_000 },
   async attack => {

@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openSearch } from '../search.ts';
 import { callText } from './start.ts';
 import { type LeasedRunner, startLease } from './start-lease.ts';
 
@@ -110,6 +111,8 @@ const ATTACKS: Readonly<Record<string, Attack>> = {
   ),
 };
 
+const search = openSearch();
+
 let server: Server;
 let site: string;
 let lease: LeasedRunner;
@@ -153,7 +156,7 @@ async function longestHold(work: () => Promise<unknown>): Promise<number> {
   return longest;
 }
 
-test.each(Object.entries(ATTACKS))(
+test.each(search.sliceOf(Object.entries(ATTACKS)))(
   'the runner answers others during %s',
   async (_name, { page, tool, args, says }) => {
     await callText(lease.client, 'browser_navigate', { url: `${site}/${page}`, snapshot: 'none' });

@@ -75,12 +75,14 @@ export const PROMISES = [
 
 /** Searches for cases that no test names, by seeds and lists that grow: test/search.ts slices them. */
 export const SEARCHES = [
+  'test/cases/cases-{1,2,3}.test.ts',
   'test/controller/http/schemathesis.test.ts',
+  'test/egress/browser-{documents,requests}.test.ts',
   'test/model/{holes,worlds}.test.ts',
   'test/profiles/histories.test.ts',
   'test/prove/{faults,histories}.test.ts',
-  'test/runner/hostile-pages.test.ts',
+  'test/runner/{bounds,held-thread,hostile-pages,product-voice}.test.ts',
   'test/runner/live/races.test.ts',
   'test/runner/reporting/spellings-search.test.ts',
-  'test/runner/secrecy/{fuzz,pictures-hostile}.test.ts',
+  'test/runner/secrecy/{attacks,fuzz,pictures,pictures-hostile,ways-out-both,ways-out-compat}.test.ts',
 ];

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Toolset } from '../../../contract/assignment.ts';
 import { eventually } from '../../eventually.ts';
+import { openSearch } from '../../search.ts';
 import { watchLive } from '../live/viewer.ts';
 import { leaksOf } from './leaks.ts';
 import { type Answer, type HostileLease, leaseOnHostileSite, PASSWORD } from './lease-on-hostile-site.ts';
@@ -13,6 +14,7 @@ const FORMATS = ['text', 'html', 'links', 'accessibility'];
 
 /** Ways out for a filled password that agents or pages found: no tool of the toolset is one. */
 export function describeWaysOut(toolset: Extract<Toolset, 'both' | 'compat'>): void {
+  const search = openSearch();
   describe(`with the toolset ${toolset}`, () => {
     let lease: HostileLease;
     const seen: string[] = [];
@@ -51,11 +53,13 @@ export function describeWaysOut(toolset: Extract<Toolset, 'both' | 'compat'>): v
       for (const value of [PASSWORD, ...values])
         for (const text of seen) expect(leaksOf(text, value), text.slice(0, 3_000)).toEqual([]);
     };
+    const ways: [title: string, run: () => Promise<void>][] = [];
+    const way = (title: string, run: () => Promise<void>) => void ways.push([title, run]);
     // The compatible tools have no keys and no list of requests.
     const withPlaywright: (title: string, run: () => Promise<void>) => void =
-      toolset === 'compat' ? () => undefined : test;
+      toolset === 'compat' ? () => undefined : way;
 
-    test('one letter a button, a row, a link, a heading, a picture: no result lists them', async () => {
+    way('one letter a button, a row, a link, a heading, a picture: no result lists them', async () => {
       await filled('letters');
       await readAll();
       expect(seen.filter(text => text.includes('>SHOP_PASSWORD<')).length).toBeGreaterThan(2);
@@ -68,7 +72,7 @@ export function describeWaysOut(toolset: Extract<Toolset, 'both' | 'compat'>): v
       expectNoLeak();
     });
 
-    test('one letter a class, a title, a hint, a bound or a line of code: no result lists them', async () => {
+    way('one letter a class, a title, a hint, a bound or a line of code: no result lists them', async () => {
       await filled('unseen');
       await readAll();
       const letters = [...PASSWORD].filter(c => /[a-z0-9]/i.test(c)).slice(0, 6);
@@ -81,7 +85,7 @@ export function describeWaysOut(toolset: Extract<Toolset, 'both' | 'compat'>): v
       expectNoLeak();
     });
 
-    test('an error quotes no element, of which each holds a letter', async () => {
+    way('an error quotes no element, of which each holds a letter', async () => {
       await filled('letters');
       const [several, one] = ['#out button', '#out > div:nth-child(1) > button:nth-child(3)'];
       for (const [name, args] of [
@@ -117,7 +121,7 @@ export function describeWaysOut(toolset: Extract<Toolset, 'both' | 'compat'>): v
         );
     });
 
-    test('spelled by one program and then by another: no result has it', async () => {
+    way('spelled by one program and then by another: no result has it', async () => {
       await filled('encoded');
       await readAll();
       const utf16 = Buffer.from(PASSWORD, 'utf16le');
@@ -134,7 +138,7 @@ export function describeWaysOut(toolset: Extract<Toolset, 'both' | 'compat'>): v
       expectNoLeak();
     });
 
-    test('no list and no radio button that came with it reveals what it is by what is chosen', async () => {
+    way('no list and no radio button that came with it reveals what it is by what is chosen', async () => {
       const told = new Set<string>();
       await filled('choices');
       for (const guess of [PASSWORD[0], 'z'])
@@ -162,7 +166,7 @@ export function describeWaysOut(toolset: Extract<Toolset, 'both' | 'compat'>): v
       expectNoLeak();
     });
 
-    test('nor by what is chosen in the call that fills it in', async () => {
+    way('nor by what is chosen in the call that fills it in', async () => {
       for (const guess of [PASSWORD[0] ?? '', 'z']) {
         await lease.goTo('choices');
         const { code, text } = await call('browser_fill_and_submit', {
@@ -187,7 +191,7 @@ export function describeWaysOut(toolset: Extract<Toolset, 'both' | 'compat'>): v
       expectNoLeak();
     });
 
-    test('no tag, class, id or test id that came with it is asked for, and each that was there is', async () => {
+    way('no tag, class, id or test id that came with it is asked for, and each that was there is', async () => {
       await filled('choices');
       for (const letter of [LETTER, 1])
         for (const asked of [
@@ -210,7 +214,7 @@ export function describeWaysOut(toolset: Extract<Toolset, 'both' | 'compat'>): v
       expectNoLeak();
     });
 
-    test('elements added later are named as a result names them', async () => {
+    way('elements added later are named as a result names them', async () => {
       await filled('letters');
       expect((await click('#later')).text).toContain('selector_refused');
       const { text } = await call('browser_get_content');
@@ -228,7 +232,7 @@ export function describeWaysOut(toolset: Extract<Toolset, 'both' | 'compat'>): v
       expectNoLeak();
     });
 
-    test('a secret that a page rewrites in its field is shown nowhere else', async () => {
+    way('a secret that a page rewrites in its field is shown nowhere else', async () => {
       await filled('rewritten');
       await click('#rewrite');
       await readAll();
@@ -238,7 +242,7 @@ export function describeWaysOut(toolset: Extract<Toolset, 'both' | 'compat'>): v
       expectNoLeak(SHIFTED);
     });
 
-    test('a part that is cut off in its field and moved is shown nowhere else', async () => {
+    way('a part that is cut off in its field and moved is shown nowhere else', async () => {
       await filled('plain');
       await click('#trim');
       await readAll();
@@ -247,7 +251,7 @@ export function describeWaysOut(toolset: Extract<Toolset, 'both' | 'compat'>): v
       for (const text of seen) expect(text).not.toContain(PASSWORD.slice(0, 5));
     });
 
-    test('a file that such a page makes is not read, and its name is withheld', async () => {
+    way('a file that such a page makes is not read, and its name is withheld', async () => {
       await filled('files');
       await click('#file');
       await eventually('the download', async () => {
@@ -261,7 +265,7 @@ export function describeWaysOut(toolset: Extract<Toolset, 'both' | 'compat'>): v
       expectNoLeak(PASSWORD.replace(/\W/g, ''));
     });
 
-    test('nor one of a page that is gone as soon as it has made it', async () => {
+    way('nor one of a page that is gone as soon as it has made it', async () => {
       for (let n = 0; n < 4; n += 1) {
         await filled('files');
         await click('#leave');
@@ -288,7 +292,7 @@ export function describeWaysOut(toolset: Extract<Toolset, 'both' | 'compat'>): v
       expectNoLeak();
     });
 
-    test('a popup, its address and its title are shown without it', async () => {
+    way('a popup, its address and its title are shown without it', async () => {
       await filled('plain');
       await click('#address');
       const { whole } = await click('#popup');
@@ -300,7 +304,7 @@ export function describeWaysOut(toolset: Extract<Toolset, 'both' | 'compat'>): v
       expectNoLeak();
     });
 
-    test('a viewer of the live view reads no title, address or dialog with it', async () => {
+    way('a viewer of the live view reads no title, address or dialog with it', async () => {
       const viewer = await watchLive(lease.runner.url, await lease.controller.liveToken(lease.runner, {}));
       await filled('copy');
       await viewer.heard('tabs', ({ tabs }) => tabs.some(({ title }) => title.includes('SHOP_PASSWORD')));
@@ -317,6 +321,8 @@ export function describeWaysOut(toolset: Extract<Toolset, 'both' | 'compat'>): v
       late.close();
       expectNoLeak();
     });
+
+    for (const [title, run] of search.sliceOf(ways)) test(title, run);
 
     test('nothing of it is in an event or in the log', () => {
       for (const value of [PASSWORD, SHIFTED]) {
