@@ -12,6 +12,7 @@ import { type LeaseAnswer, LIMITS, type Session } from '../../contract/session.t
 import { eventually } from '../eventually.ts';
 import { type Site, startSite } from '../site/site.ts';
 import {
+  type AtEnd,
   alive,
   type ControllerProcess,
   connect,
@@ -50,9 +51,13 @@ describe('acceptance', { timeout: 180_000 }, () => {
   });
 
   /** A lease that ends with its test. */
-  const leaseUntilEnd = async (at: ControllerProcess, request: Record<string, unknown>) => {
+  const leaseUntilEnd = async (
+    at: ControllerProcess,
+    request: Record<string, unknown>,
+    atEnd: AtEnd = onTestFinished,
+  ) => {
     const leased = await lease(d, at, request);
-    onTestFinished(async () => {
+    atEnd(async () => {
       await d.call(at, 'DELETE', `${SESSIONS}/${leased.session_id}`);
     });
     return leased;
@@ -130,43 +135,6 @@ describe('acceptance', { timeout: 180_000 }, () => {
     expect(d.log()).not.toContain('ada-pass');
   });
 
-  it('[O22] reuse: the same conversation gets the same runner, tabs and cookies from either controller', async () => {
-    const ids = { user_id: 'rita', conversation_id: 'c' };
-    const first = await leaseUntilEnd(c1, { ...ids, record_video: false });
-    const before = await connect(first);
-    await use(before, 'browser_navigate', { url: `${site.url}/login` });
-    await before.close();
-    const again = await lease(d, c2, { ...ids, record_video: false });
-    expect(again).toMatchObject({
-      session_id: first.session_id,
-      epoch: first.epoch,
-      mcp_url: first.mcp_url,
-      mcp_headers: first.mcp_headers,
-    });
-    expect(await use(await connect(again), 'browser_snapshot')).toContain('/login');
-    expect((await show(d, c1, first.session_id)).status).toBe('ready');
-  });
-
-  it('[O22] TTL expiry: an idle lease ends, its runner goes, the next request starts a new epoch', async () => {
-    const ids = { user_id: 'tara', conversation_id: 'c' };
-    const first = await lease(d, c1, { ...ids, ttl_seconds: 5, record_video: false });
-    const runnerId = (await show(d, c1, first.session_id)).runner_id ?? '';
-    const pid = await runnerPid(d.dataDir, runnerId);
-    await eventually(
-      'the lease to expire',
-      async () => (await show(d, c1, first.session_id)).status === 'ended',
-      20_000,
-    );
-    expect(await show(d, c1, first.session_id)).toMatchObject({ ended_reason: 'expired', mcp_url: null });
-    await eventually(
-      'the runner to be gone',
-      async () => !alive(pid) && !existsSync(join(d.dataDir, 'runners', runnerId)),
-    );
-    const next = await leaseUntilEnd(c1, { ...ids, record_video: false });
-    expect(next).toMatchObject({ session_id: first.session_id, epoch: 2 });
-    expect(next.mcp_headers).not.toEqual(first.mcp_headers);
-  });
-
   it('[O22] create race: 100 calls at once on two controllers get one lease of one runner', async () => {
     const answers = await Promise.all(
       Array.from({ length: 100 }, (_, n) =>
@@ -208,9 +176,53 @@ describe('acceptance', { timeout: 180_000 }, () => {
     expect(served).toEqual([]);
   });
 
-  it('[O22] artifacts: the video lies under the session prefix, private, and plays', async () => {
+  // Side by side: most of each is a wait for an expiry or a recording.
+  it.concurrent('[O22] TTL expiry: an idle lease ends, its runner goes, the next request starts a new epoch', async ({
+    onTestFinished: atEnd,
+  }) => {
+    const ids = { user_id: 'tara', conversation_id: 'c' };
+    const first = await lease(d, c1, { ...ids, ttl_seconds: 5, record_video: false });
+    const runnerId = (await show(d, c1, first.session_id)).runner_id ?? '';
+    const pid = await runnerPid(d.dataDir, runnerId);
+    await eventually(
+      'the lease to expire',
+      async () => (await show(d, c1, first.session_id)).status === 'ended',
+      20_000,
+    );
+    expect(await show(d, c1, first.session_id)).toMatchObject({ ended_reason: 'expired', mcp_url: null });
+    await eventually(
+      'the runner to be gone',
+      async () => !alive(pid) && !existsSync(join(d.dataDir, 'runners', runnerId)),
+    );
+    const next = await leaseUntilEnd(c1, { ...ids, record_video: false }, atEnd);
+    expect(next).toMatchObject({ session_id: first.session_id, epoch: 2 });
+    expect(next.mcp_headers).not.toEqual(first.mcp_headers);
+  });
+
+  it.concurrent('[O22] reuse: the same conversation gets the same runner, tabs and cookies from either controller', async ({
+    onTestFinished: atEnd,
+  }) => {
+    const ids = { user_id: 'rita', conversation_id: 'c' };
+    const first = await leaseUntilEnd(c1, { ...ids, record_video: false }, atEnd);
+    const before = await connect(first, atEnd);
+    await use(before, 'browser_navigate', { url: `${site.url}/login` });
+    await before.close();
+    const again = await lease(d, c2, { ...ids, record_video: false });
+    expect(again).toMatchObject({
+      session_id: first.session_id,
+      epoch: first.epoch,
+      mcp_url: first.mcp_url,
+      mcp_headers: first.mcp_headers,
+    });
+    expect(await use(await connect(again, atEnd), 'browser_snapshot')).toContain('/login');
+    expect((await show(d, c1, first.session_id)).status).toBe('ready');
+  });
+
+  it.concurrent('[O22] artifacts: the video lies under the session prefix, private, and plays', async ({
+    onTestFinished: atEnd,
+  }) => {
     const leased = await lease(d, c1, { user_id: 'vera', conversation_id: 'c' });
-    const client = await connect(leased);
+    const client = await connect(leased, atEnd);
     await use(client, 'browser_navigate', { url: `${site.url}/animated` });
     await use(client, 'browser_wait_for', { time: 2 });
     await client.close();
@@ -231,8 +243,10 @@ describe('acceptance', { timeout: 180_000 }, () => {
     expect(await readdir(join(d.dataDir, 'runners'))).not.toContain(session.runner_id);
   });
 
-  it('[O22] failure: a runner that cannot start makes the session an error that says what to do', async () => {
-    const d = await deployment();
+  it.concurrent('[O22] failure: a runner that cannot start makes the session an error that says what to do', async ({
+    onTestFinished: atEnd,
+  }) => {
+    const d = await deployment(atEnd);
     const c = await d.controller({ OMICRON_CHROMIUM: '/bin/false', OMICRON_POOL_IDLE: '0' });
     const answer = await d.call<Problem>(c, 'POST', `${SESSIONS}/get-or-create`, {
       user_id: 'ada',

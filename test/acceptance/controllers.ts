@@ -43,10 +43,13 @@ export interface ControllerProcess {
   end(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null>;
 }
 
+/** Runs at the end of a test. Tests that run side by side give their own, since the global one may be that of another. */
+export type AtEnd = (end: () => Promise<void>) => void;
+
 /** A deployment of one test, disposed of with it. */
-export async function deployment(): Promise<Deployment> {
+export async function deployment(atEnd: AtEnd = onTestFinished): Promise<Deployment> {
   const started = await startDeployment();
-  onTestFinished(started.dispose);
+  atEnd(started.dispose);
   return started;
 }
 
@@ -163,12 +166,15 @@ export async function lease(
 }
 
 /** An MCP client of a lease; closed with the test. */
-export async function connect(leased: { mcp_url: string; mcp_headers: Record<string, string> }): Promise<Client> {
+export async function connect(
+  leased: { mcp_url: string; mcp_headers: Record<string, string> },
+  atEnd: AtEnd = onTestFinished,
+): Promise<Client> {
   const client = new Client({ name: 'acceptance', version: '1' });
   await client.connect(
     new StreamableHTTPClientTransport(new URL(leased.mcp_url), { requestInit: { headers: leased.mcp_headers } }),
   );
-  onTestFinished(() => client.close());
+  atEnd(() => client.close());
   return client;
 }
 

@@ -1,11 +1,14 @@
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { expect } from 'vitest';
 import { ENV } from '../../contract/names.ts';
 import { parsePolicy } from '../../contract/policy/document.ts';
 import { siteRules } from '../../contract/policy/sites.ts';
 import { type ProxyNetwork, proxyNetwork } from '../egress/proxy-network.ts';
 import { PUBLIC_ADDRESS } from '../egress/sites.ts';
+import { eventually } from '../eventually.ts';
 import { type FakeController, startFakeController } from '../fakes/controller.ts';
 import { type LoginSite, startLoginSite } from '../site/login-site.ts';
+import { leaksOf } from './secrecy/leaks.ts';
 import { connect, type RunnerProcess, startRunner } from './start.ts';
 
 const HOSTS = [
@@ -126,4 +129,59 @@ async function assign(
   const { status } = await runner.post('/assign', { token });
   if (status !== 200) throw new Error(`the assignment was answered with ${status}`);
   return connect(runner.url, mcpToken);
+}
+
+/** Logs in as an agent does, on the open page. */
+export async function attemptLogin(lease: LoginLease, args: object = {}) {
+  const { text } = await lease.call('browser_login', {
+    usernameSelector: '#u',
+    passwordSelector: '#p',
+    submitSelector: 'button',
+    ...args,
+  });
+  return JSON.parse(text);
+}
+
+/** The last form that the honest site was sent at that path. */
+export const postedTo = (lease: LoginLease, path: string) =>
+  lease.site.arrived.filter(({ url, all }) => url === path && all.startsWith('POST')).at(-1);
+
+/** Opens a page of a stranger, and tries every tool that fills a credential in. */
+export async function expectNothingFilled(lease: LoginLease, url: string): Promise<void> {
+  await lease.goTo(url);
+  expect((await attemptLogin(lease)).status).toMatch(/^(no_credential|origin_refused)$/);
+  expect(['no_credential', 'origin_refused']).toContain((await attemptLogin(lease, { site: 'shop.test' })).status);
+  for (const [target, text] of [
+    ['#u', 'SHOP_TEST_USERNAME'],
+    ['#p', 'SHOP_TEST_PASSWORD'],
+    ['#u', 'SHOP_TEST_TOTP'],
+  ] as const) {
+    expect((await lease.call('browser_type', { target, text })).text).toContain('origin_refused');
+    const fields = [{ target, name: 'x', type: 'textbox', value: text }];
+    expect((await lease.call('browser_fill_form', { fields })).text).toContain('origin_refused');
+    expect(
+      (await lease.call('browser_fill_and_submit', { fields: [{ selector: target, value: text }] })).text,
+    ).toContain('origin_refused');
+  }
+}
+
+/** No value is in any result, event, log line, or request to another site; there must have been this many of both. */
+export async function expectNothingTold(lease: LoginLease, least: { strangers: number; seen: number }): Promise<void> {
+  await lease.goTo(lease.at('evil.test', '/last'));
+  await eventually('the last events', () =>
+    lease.controller.events.find(({ data }) => JSON.stringify(data).includes('/last')),
+  );
+  const strangers = lease.site.arrived.filter(({ host }) => /evil|sh0p/.test(host));
+  expect(strangers.length).toBeGreaterThan(least.strangers);
+  const { SHOP_TEST_USERNAME, SHOP_TEST_PASSWORD, BANK_PASSWORD } = LOGIN_SECRETS;
+  const texts = [
+    ...lease.seen,
+    JSON.stringify(lease.controller.events),
+    lease.runner.output(),
+    ...strangers.map(({ all }) => all),
+  ];
+  for (const value of [SHOP_TEST_USERNAME, SHOP_TEST_PASSWORD, BANK_PASSWORD])
+    for (const text of texts) expect(leaksOf(text, value), text.slice(0, 300)).toEqual([]);
+  for (const text of texts) expect(text).not.toContain('492837');
+  expect(lease.seen.length).toBeGreaterThan(least.seen);
 }
