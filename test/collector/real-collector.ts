@@ -56,3 +56,5 @@ export async function startCollector(program: string, target: Awaited<ReturnType
     },
   };
 }
+
+if (import.meta.main) buildCollector(); // for .ci/run: beside other tests
