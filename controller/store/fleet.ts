@@ -40,6 +40,8 @@ export interface Fleet {
   markAcknowledged(runnerId: string): Promise<boolean>;
   /** Frees the permit; a recorded lease without a recording gets a recorded loss. */
   markGone(runnerId: string): Promise<void>;
+  /** Ids of all runners that are not gone, of every provider: those that hold a permit, which no report writes to. */
+  held(): Promise<string[]>;
   /** Rows that are not gone, of all runners or of these; read after the provider's list, or fresh runners look like orphans. */
   living(provider: string, runnerIds?: readonly string[]): Promise<LivingRunner[]>;
 }
@@ -85,6 +87,12 @@ export function sqlFleet(database: Database, { graceSeconds = 0 } = {}): Fleet {
       z.boolean().parse(await callFunction(database, 'drain_acknowledged', { p_runner: runnerId })),
     async markGone(runnerId) {
       await callFunction(database, 'runner_gone', { p_runner: runnerId });
+    },
+    async held() {
+      const rows = await database.query<{ id: string }>(
+        'select runner_id as id from omicron.permits where runner_id is not null',
+      );
+      return rows.map(({ id }) => id);
     },
     living: async (provider, runnerIds) => {
       // three columns, and not parsed: every loop that looks at all runners reads these rows, 5,000 of them

@@ -195,7 +195,7 @@ export async function measureLive(databaseUrl: string, live: number) {
   await stack.database.query('analyze omicron.browser_sessions, omicron.runners');
   const p = protocol(stack.database);
   const loops = {
-    living: await medianMs(() => p.fleet.living('local')),
+    held: await medianMs(() => p.fleet.held()),
     expire: await medianMs(() => p.maintenance.expire(200)),
     stuck_starts: await medianMs(() => p.maintenance.failStuckStarts(200)),
     plan: await medianMs(() => p.fleet.plan('local', 't1', 0, 0)),

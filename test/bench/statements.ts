@@ -19,7 +19,7 @@ const REPORTS = 40_000;
 const SELECTS = 5_000;
 const BATCHES = 5;
 
-const TABLES = ['session_events', 'browser_sessions', 'runners', 'artifacts', 'user_actions'] as const;
+const TABLES = ['session_events', 'browser_sessions', 'runners', 'artifacts', 'user_actions', 'permits'] as const;
 
 interface Rows {
   readonly ended: number;
@@ -53,13 +53,14 @@ async function fill(url: string, { ended, live }: Rows): Promise<void> {
     insert into omicron.runners (provider, template, state, created_at, draining_at, gone_at)
       select 'local', 't1', 'gone', at, at, at from generate_series(1, 5000) n, lateral (select now() - interval '2 days' as at) made;
     with s as (
-      insert into omicron.browser_sessions (user_id, conversation_id, status, k8s_namespace, expires_at, epoch, provider, runner_id, claim_id, mcp_url,
-          ttl_seconds, ends_at, options, tags)
-        select 'live-' || n, 'c', 'ready', 'local', now() + interval '1 hour', 1, 'local', gen_random_uuid(), gen_random_uuid(), 'http://r/mcp',
+      insert into omicron.browser_sessions (user_id, conversation_id, status, k8s_namespace, expires_at, due_at, epoch, provider, runner_id, claim_id,
+          mcp_url, ttl_seconds, ends_at, options, tags)
+        select 'live-' || n, 'c', 'ready', 'local', now() + interval '1 hour', now() + interval '1 hour', 1, 'local', gen_random_uuid(), gen_random_uuid(), 'http://r/mcp',
                7200, now() + interval '8 hours', '{"record_video": true}', '{"live": "yes"}' from generate_series(1, ${live}) n returning id, runner_id
     )
     insert into omicron.runners (id, provider, template, state, boot_id, endpoint, session_id, epoch, redeemed_at, deadline_at)
       select runner_id, 'local', 't1', 'leased', gen_random_uuid(), 'http://r', id, 1, now(), now() + interval '1 hour' from s;
+    insert into omicron.permits (slot, runner_id) select 100000 + row_number() over (), id from omicron.runners where state = 'leased' and endpoint = 'http://r';
     commit;`);
   for (const table of TABLES) await client.query(`vacuum (analyze) omicron.${table}`);
   await client.end();
@@ -200,7 +201,7 @@ export async function measureStatements(serverUrl: string, rows: Rows) {
     open_transaction_ratio: await openTransaction(url, report, {
       list_ready: () => directory.list({ ...list, status: 'ready' }),
       stats: () => directory.stats(),
-      living: () => p.fleet.living('local'),
+      held: () => p.fleet.held(),
       expire: () => p.maintenance.expire(200),
       held_leases: () => sqlEgressLeases(database).held(),
     }),

@@ -287,6 +287,35 @@ describe.each(Object.entries(stores))('the lease protocol on %s', (_name, open) 
     expect(await p.session(next.session.id)).toMatchObject({ runner_id: next.runner.id, epoch: 1 });
   });
 
+  it('counts sessions and runners of each state as their rows have it', async () => {
+    const database = await open();
+    const p = protocol(database, { userLimit: 10 });
+    await p.warm(7);
+    const [ready, , expired, ended, redeemed, gone] = [
+      await p.lease({ conversationId: 'ready' }),
+      await p.lease({ conversationId: 'too' }),
+      await p.lease({ conversationId: 'expired' }),
+      await p.lease({ conversationId: 'ended' }),
+      await p.claim({ conversationId: 'redeemed' }),
+      await p.lease({ conversationId: 'gone' }),
+      await p.claim({ conversationId: 'claimed' }),
+      await p.claim({ conversationId: 'cold' }),
+    ];
+    await p.warm(2);
+    await p.age(expired.session.id, 601);
+    await p.redeem(redeemed);
+    await p.broker.reportActivity(p.leaseOf(ready), 1);
+    for (const { session } of [ended, gone]) await p.leases.end(session.id, null, null, 'released');
+    await p.fleet.markGone(gone.runner.id);
+    const rows = await database.query<{ state: string; count: number }>(
+      `select state, count(*)::int as count from omicron.runners where state <> 'gone' group by state`,
+    );
+    const runners = Object.fromEntries(rows.map(({ state, count }) => [state, count]));
+    expect(runners).toEqual({ creating: 1, warm: 2, claimed: 1, leased: 4, draining: 1 });
+    expect(await p.directory.stats()).toMatchObject({ active: 2, starting: 3, hibernated: 0, runners });
+    expect((await p.fleet.held()).sort()).toEqual((await p.fleet.living('local')).map(({ id }) => id).sort());
+  });
+
   it('lowers the capacity without ending a lease', async () => {
     const p = protocol(await open());
     await p.warm(2);

@@ -173,9 +173,10 @@ begin
 
   if s.id is null then
     insert into omicron.browser_sessions (user_id, conversation_id, status, k8s_namespace, provider, epoch, runner_id,
-        claim_id, claim_until, starting_since, ttl_seconds, expires_at, ends_at, options, tags, last_used_at)
+        claim_id, claim_until, starting_since, ttl_seconds, expires_at, due_at, ends_at, options, tags, last_used_at)
       values (p_user, p_conversation, 'starting', p_namespace, p_provider, omicron.first_epoch(p_user, p_conversation), v_runner,
         p_claim, v_now + make_interval(secs => p_claim_seconds), v_now, p_ttl_seconds,
+        v_now + make_interval(secs => least(greatest(p_ttl_seconds, p_claim_seconds), p_max_session_seconds)),
         v_now + make_interval(secs => least(greatest(p_ttl_seconds, p_claim_seconds), p_max_session_seconds)),
         v_now + make_interval(secs => p_max_session_seconds), v_options, coalesce(p_tags, '{}'), v_now)
       returning * into s;

@@ -15,6 +15,9 @@ begin
   if new.epoch > old.epoch and new.status <> 'starting' then
     raise exception 'a new epoch of session % must be starting', old.id;
   end if;
+  if (new.status, new.epoch) is distinct from (old.status, old.epoch) or new.expires_at < new.due_at then
+    new.due_at := new.expires_at;
+  end if;
   new.updated_at := clock_timestamp();
   return new;
 end $$;

@@ -16,6 +16,7 @@ language sql as $$
   with chosen as (
     select id from omicron.browser_sessions s
      where status = 'ready' and options ->> 'hibernate' = 'expiry' and provider = p_provider
+       and due_at < (select clock_timestamp()) + interval '30 seconds' -- by its index; those that are due later expire later
        and expires_at > (select clock_timestamp()) and expires_at < (select clock_timestamp()) + interval '30 seconds'
        and coalesce(yields_until <= (select clock_timestamp()), true)
        and omicron.expires_soon(s)

@@ -42,6 +42,34 @@ describe('[O18] the reaper', () => {
     expect(await reap({ maintenance: p.maintenance, log })).toBe(0);
   });
 
+  it('looks at a lease that is used once it would have ended, and ends it at its end', async () => {
+    const database = await freshPostgres();
+    const p = protocol(database);
+    await p.warm(1);
+    const lease = await p.lease();
+    const times = async () => {
+      const [row] = await database.query<{ due_at: Date; expires_at: Date }>(
+        'select due_at, expires_at from omicron.browser_sessions where id = $1',
+        [lease.session.id],
+      );
+      return row ?? expect.unreachable();
+    };
+    await p.age(lease.session.id, 400);
+    const { due_at: due } = await times();
+    await p.broker.reportActivity(p.leaseOf(lease), 1);
+    const used = await times();
+    expect(used.due_at).toEqual(due); // no index has it new
+    expect(used.expires_at.getTime()).toBeGreaterThan(due.getTime());
+    expect(await reap({ maintenance: p.maintenance, log })).toBe(0);
+    expect((await times()).due_at).toEqual(due); // it is not due yet
+    await database.query(`update omicron.browser_sessions set due_at = clock_timestamp() - interval '1 second'`);
+    expect(await reap({ maintenance: p.maintenance, log })).toBe(0);
+    expect((await times()).due_at).toEqual(used.expires_at);
+    await p.age(lease.session.id, 601);
+    expect(await reap({ maintenance: p.maintenance, log })).toBe(1);
+    expect(await p.session(lease.session.id)).toMatchObject({ status: 'ended', ended_reason: 'expired' });
+  });
+
   it('makes a start of more than two minutes an error that says what to do, even while its claim is renewed', async () => {
     const p = protocol(await freshPostgres(), { startSeconds: 120 });
     await p.warm(2);
