@@ -22,45 +22,63 @@ const LEASES = `
   )
   select id from s`;
 
-/** Ends of leases, a transaction each. The server loops by itself: a client's round trips cost more than the ends do. */
-const END_EACH = `create procedure public.end_each(p_sessions uuid[]) language plpgsql as $$
+/**
+ * Ends of leases, a transaction each; and plain updates of the same rows, which no two connections share: what sixteen of them cost beside one is this
+ * machine's and Postgres' own. The server loops by itself: a client's round trips cost more than the ends do.
+ */
+const PROCEDURES = {
+  ends: "perform omicron.end_lease(v_id, null, null, 'released')",
+  updates: `update omicron.browser_sessions set last_used_at = clock_timestamp() where id = v_id;
+            update omicron.runners set seen_at = clock_timestamp() where session_id = v_id and epoch = 1`,
+} as const;
+type Work = keyof typeof PROCEDURES;
+const EACH_WORK: readonly Work[] = ['updates', 'ends'];
+
+const eachSession = (work: Work) => `create procedure public.${work}(p_sessions uuid[]) language plpgsql as $$
   declare v_id uuid;
   begin
     foreach v_id in array p_sessions loop
-      perform omicron.end_lease(v_id, null, null, 'released');
+      ${PROCEDURES[work]};
       commit;
     end loop;
   end $$`;
 
-/** CPU of Postgres for an end of a lease, on sixteen connections at once and on one. Both take turns: a shared machine changes its speed. */
+/**
+ * CPU of Postgres for an end of a lease, on sixteen connections at once and on one, and the same for plain updates. All take turns: a shared
+ * machine changes its speed.
+ */
 export async function measureEnds(databaseUrl: string) {
   const database = postgresDatabase({ url: databaseUrl, connectionsMax: 1, log: pino({ level: 'silent' }) });
   await migrate(database);
-  await database.script(END_EACH);
+  for (const work of EACH_WORK) await database.script(eachSession(work));
 
-  const seconds = { 1: 0, [CONNECTIONS]: 0 };
-  const turn = async (connections: keyof typeof seconds, name: string) => {
+  const seconds = { ends: { 1: 0, [CONNECTIONS]: 0 }, updates: { 1: 0, [CONNECTIONS]: 0 } };
+  type Connections = keyof (typeof seconds)[Work];
+  const turn = async (connections: Connections, name: string) => {
     const leases = await database.query<{ id: string }>(LEASES, [name, ENDS]);
     for (const table of ['browser_sessions', 'runners']) await database.query(`vacuum (analyze) omicron.${table}`);
     const clients = Array.from({ length: connections }, () => new pg.Client(databaseUrl));
     for (const client of clients) {
       await client.connect();
-      await client.query(`call public.end_each('{}')`);
+      for (const work of EACH_WORK) await client.query(`call public.${work}('{}')`);
     }
-    const before = await serverCpu(database);
-    const endShare = (client: pg.Client, n: number) => {
-      const share = leases.filter((_, index) => index % connections === n).map(({ id }) => id);
-      return client.query('call public.end_each($1)', [share]);
-    };
-    await Promise.all(clients.map(endShare));
-    seconds[connections] += (await serverCpu(database)) - before;
+    for (const work of EACH_WORK) {
+      const before = await serverCpu(database);
+      const workShare = (client: pg.Client, n: number) => {
+        const share = leases.filter((_, index) => index % connections === n).map(({ id }) => id);
+        return client.query(`call public.${work}($1)`, [share]);
+      };
+      await Promise.all(clients.map(workShare));
+      seconds[work][connections] += (await serverCpu(database)) - before;
+    }
     for (const client of clients) await client.end();
   };
   for (let n = 0; n < 2 * TURNS; n++) await turn(n % 4 === 0 || n % 4 === 3 ? 1 : CONNECTIONS, `turn-${n}-`);
   await database.close();
-  const ms = (connections: keyof typeof seconds) => Math.round((100_000 * seconds[connections]) / (ENDS * TURNS)) / 100;
+  const ms = (connections: Connections) => Math.round((100_000 * seconds.ends[connections]) / (ENDS * TURNS)) / 100;
   return {
-    end_cpu_ratio_16: ratio(seconds[CONNECTIONS], seconds[1]),
+    end_cpu_ratio_16: ratio(seconds.ends[CONNECTIONS], seconds.ends[1]),
+    update_cpu_ratio_16: ratio(seconds.updates[CONNECTIONS], seconds.updates[1]),
     end_cpu_ms: { one: ms(1), sixteen: ms(CONNECTIONS) },
   };
 }
