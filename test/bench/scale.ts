@@ -1,5 +1,5 @@
 /**
- * Cost of single statements at size, and a full fleet: `npm run bench -- scale [--ended 1000000] [--live 5000] [--only statements|overload|live]`;
+ * Cost of single statements at size, and a full fleet: `npm run bench -- scale [--ended 1000000] [--live 5000] [--only statements|overload|live|pods]`;
  * `--traced` measures what tracing costs alone, into section `trust`. Real Postgres, the store's own code, fake runners. Writes section `scale`
  * of `.omicron/bench.json`: medians in ms, CPU in ms an operation, the HOT share and WAL of reports and heartbeats, the growth of each table by
  * 1,000 sessions. Exits 1 where that is off by more than half from docs/operations.md. `machine` has the load average.
@@ -10,6 +10,7 @@ import { measureEnds } from './ends.ts';
 import { machine, readSection, writeSections } from './figures.ts';
 import { wrongGrowth } from './growth.ts';
 import { measureBurst, measureLive } from './live-sessions.ts';
+import { measurePods } from './many-pods.ts';
 import { newDatabase } from './new-database.ts';
 import { measureOperations } from './operation-cpu.ts';
 import { measureHibernation, measureOverload } from './overload.ts';
@@ -26,6 +27,7 @@ const { values } = parseArgs({
 });
 const ENDED = Number(values.ended);
 const LIVE = Number(values.live);
+const PODS = 5_000;
 
 /** A full fleet, on databases of their own. */
 async function fullFleet(serverUrl: string) {
@@ -64,7 +66,8 @@ async function costs(serverUrl: string) {
 
 /** All parts, or the one that was asked for. */
 async function measureParts(serverUrl: string) {
-  const parts = { statements: costs, overload: fullFleet, live: liveSessions };
+  const manyPods = async (url: string) => ({ pods_5000: await measurePods(url, PODS) });
+  const parts = { statements: costs, overload: fullFleet, live: liveSessions, pods: manyPods };
   const section: Record<string, unknown> = {};
   for (const [name, measure] of Object.entries(parts)) {
     if (values.only !== undefined && values.only !== name) continue;
@@ -84,7 +87,7 @@ try {
   process.stdout.write(`${JSON.stringify(sections, null, 2)}\n`);
   writeSections(sections);
   const grown = 'scale' in sections && 'growth_mb_per_1000' in sections.scale && sections.scale.growth_mb_per_1000;
-  if (grown && values.only !== 'overload' && values.only !== 'live')
+  if (grown && (values.only === undefined || values.only === 'statements'))
     wrong = wrongGrowth(grown as Record<string, number>); // of this run
 } finally {
   await server.stop();

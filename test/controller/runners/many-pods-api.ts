@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { LABELS, LEASED } from '../../../contract/names.ts';
 
 // A program of its own: an API server's answers for `argv[2]` pods of runners, as heavy as those of production, to lists with `limit`
-// and `continue`, and to watches. Sends its port to its parent, and answers `GET /counts` with what it was asked.
+// and `continue`, and to watches, in which `argv[3]` of them change a second. Sends its port to its parent, and answers `GET /counts` with what it was asked.
 
 const NAMESPACE = 'omicron-browser';
 const RESOURCE_VERSION = '100';
@@ -41,8 +41,15 @@ const template = {
   template: { spec: { containers: [{ name: 'browser', image: 'runner:1' }] } },
 };
 
-const counts = { pages: 0, largest: 0 };
+const counts = { pages: 0, largest: 0, changes: 0 };
 const watching = new Set<ServerResponse>();
+
+function changePod(): void {
+  const object = pods[counts.changes++ % pods.length];
+  for (const watch of watching) watch.write(`${JSON.stringify({ type: 'MODIFIED', object })}\n`);
+}
+const changesASecond = Number(process.argv[3] ?? 0);
+if (changesASecond > 0) setInterval(changePod, 1_000 / changesASecond);
 
 createServer((request, response) => {
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://api');
@@ -51,7 +58,9 @@ createServer((request, response) => {
   if (pathname === '/counts') return say(counts);
   if (searchParams.get('watch') === 'true') {
     response.writeHead(200, { 'content-type': 'application/json' }).flushHeaders();
+    if (!pathname.endsWith('/pods')) return;
     watching.add(response);
+    response.once('close', () => watching.delete(response));
     return;
   }
   if (pathname.endsWith('/podtemplates'))
