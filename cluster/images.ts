@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { cp, mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { buildImages, IMAGES_DIR, rebuildImages } from '../images/build.ts';
+import { againName, buildImages, IMAGES_DIR, rebuildImages } from '../images/build.ts';
 import { type Builder, findBuilder } from '../images/builder.ts';
 import { CLUSTER_IMAGES, IMAGES } from '../images/context.ts';
 import { localTool } from './kubectl.ts';
@@ -83,6 +83,30 @@ export async function rebuildTestImages(
   const options = { names: CLUSTER_IMAGES, ...LOCAL, log };
   await buildImages(builder, options);
   return rebuildImages(builder, options);
+}
+
+/**
+ * Writes the images of the product into an OCI layout, as parts of a release of this version; answers the SBOM file of each. `again` installs
+ * and builds all of them once more, without a cache. Buildah alone writes layouts.
+ */
+export async function writeReleaseImages(
+  tool: string,
+  { folder, version, again }: { folder: string; version: string; again: boolean },
+  environment: NodeJS.ProcessEnv,
+): Promise<Readonly<Record<string, string>>> {
+  const builder = await besideBuilder(tool, environment);
+  const options = { names: CLUSTER_IMAGES, ...LOCAL, log: () => {} };
+  const images = await buildImages(builder, options);
+  if (again) await rebuildImages(builder, options);
+  const sboms: Record<string, string> = {};
+  for (const name of CLUSTER_IMAGES) {
+    const image = again ? againName(name) : images[name];
+    await run('buildah', ['push', '--quiet', image, `oci:${folder}:${name}:${version}`], {
+      env: { ...BUILDAH, ...environment },
+    });
+    sboms[name] = join(IMAGES_DIR, `${name}-${images[name].split(':')[1]}.cdx.json`);
+  }
+  return sboms;
 }
 
 /** The builder for the cluster beside the checkout, once its base image is built. */

@@ -72,6 +72,9 @@ export async function buildImages<Name extends ImageName>(
   return Object.fromEntries(images) as Record<Name, string>;
 }
 
+/** The image of the last build of {@link rebuildImages}. */
+export const againName = (name: ImageName): string => imageName(name, 'again');
+
 /** Folder of the contexts of images that are built again. */
 const AGAIN_DIR = '.omicron/images-again';
 
@@ -89,7 +92,7 @@ export async function rebuildImages<Name extends ImageName>(
     const again = async () => {
       await rm(join(AGAIN_DIR, name), { recursive: true, force: true });
       const { path } = await buildContext(name, AGAIN_DIR, args, HOST_ARCHITECTURE);
-      const image = imageName(name, 'again');
+      const image = againName(name);
       await builder.build(image, path, join(path, name, 'Dockerfile'), args, { uncached: true });
       return builder.digest(image);
     };
