@@ -5,7 +5,8 @@ import { BrowserSessions } from '../../client/browser-sessions.ts';
 import { applyEnvironment, deployedEnvironment, waitUntilRunning } from '../../cluster/deploy.ts';
 import { SITES } from '../../cluster/fixtures/objects.ts';
 import { type Ingress, openIngress } from '../../cluster/ingress.ts';
-import { LABELS, NAMESPACES, RUNNER_TRACES_PATH } from '../../contract/names.ts';
+import { kubectl } from '../../cluster/kubectl.ts';
+import { LABELS, NAMESPACES, RUNNER_TRACES_PATH, SERVICES } from '../../contract/names.ts';
 import { leaseAnswer } from '../../contract/session.ts';
 import { serviceKey, signServiceToken } from '../../contract/tokens.ts';
 import { checkSettings } from '../../manifests/check-settings.ts';
@@ -46,8 +47,26 @@ beforeAll(async () => {
     },
     150_000,
   );
+  // A replica of the template before may answer a runner's redemption until it has ended, and has no spans.
+  const hashes = ['-o', 'jsonpath={.items[*].metadata.labels.pod-template-hash}'];
+  await eventually(
+    'controllers of the new template alone',
+    async () => {
+      const all = await kubectl([
+        '-n',
+        NAMESPACES.system,
+        'get',
+        'pods',
+        '-l',
+        `app=${SERVICES.controller}`,
+        ...hashes,
+      ]);
+      return new Set(all.split(' ')).size === 1;
+    },
+    150_000,
+  );
   ingress = await openIngress();
-}, 400_000);
+}, 600_000);
 
 afterAll(async () => {
   ingress?.close();
@@ -81,7 +100,8 @@ test('one trace of an agent leads through controller, runner and egress proxy to
   await client.connect(new StreamableHTTPClientTransport(new URL(lease.mcp_url ?? ''), { requestInit }));
   const goto = (url: string) =>
     client.callTool({ name: 'browser_navigate', arguments: { url }, _meta: { traceparent } });
-  expect(await goto(`${SITES.site}/login?query=hunter22`)).not.toMatchObject({ isError: true });
+  const opened = await goto(`${SITES.site}/login?query=hunter22`);
+  expect(opened, JSON.stringify(opened)).not.toMatchObject({ isError: true });
 
   // A page asks the proxy for the collector, and one that has taken its browser over asks past it.
   for (const { host, port } of collector.addresses) {
@@ -108,7 +128,7 @@ test('one trace of an agent leads through controller, runner and egress proxy to
       const all = readSpans(await received('/v1/traces'));
       const named = (name: string) => all.some(span => span.traceId === trace && span.name === name);
       const isConsole = all.some(({ service }) => service === 'omicron-console');
-      return named('calls') && named('egress connection') && isConsole && all;
+      return named('calls') && named('egress connection') && named('SELECT omicron.redeem') && isConsole && all;
     },
     60_000,
   );
@@ -120,6 +140,8 @@ test('one trace of an agent leads through controller, runner and egress proxy to
       'omicron-controller SELECT omicron.acquire',
       'omicron-controller POST /assign',
       'omicron-runner POST /assign',
+      'omicron-controller POST /internal/runner-secrets',
+      'omicron-controller SELECT omicron.redeem',
       'omicron-runner tools/call browser_navigate',
       'omicron-runner page load',
       'omicron-egress egress connection',
