@@ -7,7 +7,7 @@ import { BrowserSessions, type PlaceInLine } from '../../client/browser-sessions
 import { ENV } from '../../contract/names.ts';
 import { eventually } from '../eventually.ts';
 import { freshPostgres } from '../postgres.ts';
-import { protocol } from './protocol.ts';
+import { protocol, READY } from './protocol.ts';
 import { type Answer, deployment, problemOf, type Stack, startStack } from './stack.ts';
 
 /** One place, which is taken; `free` frees it, `enter` calls for a lease as a user of its own. */
@@ -99,6 +99,27 @@ describe('the line of callers where every place is taken', () => {
     await p.database.query(`update omicron.waiting_callers set kept_until = now() - interval '1 second'`);
     expect(await p.claim({ userId: 'somebody-new' })).toBeDefined();
     expect(await p.database.query('select from omicron.waiting_callers')).toEqual([]);
+  });
+
+  it.each(['is ready', 'is starting'])('drops a caller whose lease, claimed by an earlier call, %s', async state => {
+    const p = await fullFleet();
+    await p.maintenance.setCapacity(2);
+    const slow = await p.claim({ userId: 'ada' });
+    const boot = randomUUID();
+    await p.fleet.markUp(slow.runner.id, boot, 'http://127.0.0.1:1/slow');
+    await p.leases.beginAssignment(p.claimOf(slow));
+    const claimedUntil = (time: string) =>
+      p.database.query(`update omicron.browser_sessions set claim_until = ${time} where id = $1`, [slow.session.id]);
+    await claimedUntil('now()'); // its controller is late: another call may claim, and no place is free for it
+    const [again, bob] = [await p.refused('ada', true), await p.refused('bob', true)];
+    await claimedUntil(`now() + interval '15 seconds'`);
+    if (state === 'is ready') await p.redeem(slow, { boot_id: boot, ready: READY });
+    await p.free();
+    const places = [again.place ?? '', bob.place ?? ''];
+    expect(await p.leases.turns('local', 't1', places)).toContain(again.place);
+    await p.acquire({ userId: 'ada', waits: true });
+    expect(await p.leases.turns('local', 't1', places)).toContain(bob.place);
+    expect(await p.claim({ userId: 'bob', waits: true })).toBeDefined();
   });
 
   it('never has more callers of one user than the user may have sessions', async () => {

@@ -78,6 +78,7 @@ begin
   end if;
   if s.status = 'starting' and s.claim_id is distinct from p_abandon and s.expires_at > v_now and s.claim_until > v_now
      and omicron.may_start(s, p_start_seconds) and r.state in ('creating', 'claimed', 'leased') then
+    delete from omicron.waiting_callers where user_id = p_user and conversation_id = p_conversation;
     return jsonb_build_object('outcome', 'starting', 'session', to_jsonb(s));
   end if;
 

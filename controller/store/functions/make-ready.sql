@@ -24,6 +24,7 @@ begin
          -- may be sooner than the end that the start was given; its runner's deadline_at has what the runner was sent
          expires_at = least(v_now + make_interval(secs => ttl_seconds), ends_at)
    where id = s.id returning * into s;
+  delete from omicron.waiting_callers where user_id = s.user_id and conversation_id = s.conversation_id; -- another call of it
   if s.hibernated_until is not null then
     perform omicron.drop_snapshot(s.id);
     perform omicron.write_event(s.id, s.epoch, 'session.restored', jsonb_build_object('runner_id', r.id));

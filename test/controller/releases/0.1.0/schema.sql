@@ -504,6 +504,12 @@ create index runners_warm on omicron.runners (provider, template, warm_at) where
 -- `browser_sessions_by_profile` begins with the user, of the same sessions.
 drop index omicron.browser_sessions_live_by_user;
 
+-- 0039_due_leases.sql
+-- When a lease is looked at for its end. Reports and heartbeats move expires_at and leave this; the reaper moves it on once it has come. A search for
+-- leases that are due so reads no other, whatever versions of their rows an open transaction keeps.
+alter table omicron.browser_sessions add column due_at timestamptz not null default '-infinity';
+create index browser_sessions_due on omicron.browser_sessions (due_at) where status in ('starting', 'ready', 'hibernated');
+
 -- event-stream.sql
 -- Events of all sessions in one order, the same on each replica. https://www.postgresql.org/docs/current/functions-info.html#FUNCTIONS-PG-SNAPSHOT
 
@@ -1525,6 +1531,7 @@ begin
   end if;
   if s.status = 'starting' and s.claim_id is distinct from p_abandon and s.expires_at > v_now and s.claim_until > v_now
      and omicron.may_start(s, p_start_seconds) and r.state in ('creating', 'claimed', 'leased') then
+    delete from omicron.waiting_callers where user_id = p_user and conversation_id = p_conversation;
     return jsonb_build_object('outcome', 'starting', 'session', to_jsonb(s));
   end if;
 
@@ -1620,9 +1627,10 @@ begin
 
   if s.id is null then
     insert into omicron.browser_sessions (user_id, conversation_id, status, k8s_namespace, provider, epoch, runner_id,
-        claim_id, claim_until, starting_since, ttl_seconds, expires_at, ends_at, options, tags, last_used_at)
+        claim_id, claim_until, starting_since, ttl_seconds, expires_at, due_at, ends_at, options, tags, last_used_at)
       values (p_user, p_conversation, 'starting', p_namespace, p_provider, omicron.first_epoch(p_user, p_conversation), v_runner,
         p_claim, v_now + make_interval(secs => p_claim_seconds), v_now, p_ttl_seconds,
+        v_now + make_interval(secs => least(greatest(p_ttl_seconds, p_claim_seconds), p_max_session_seconds)),
         v_now + make_interval(secs => least(greatest(p_ttl_seconds, p_claim_seconds), p_max_session_seconds)),
         v_now + make_interval(secs => p_max_session_seconds), v_options, coalesce(p_tags, '{}'), v_now)
       returning * into s;
@@ -1909,23 +1917,35 @@ begin
 end $$;
 
 -- expire.sql
--- The reaper's step: ends leases, and hibernated sessions, whose time is over. Candidates are among the live ones, by the index
--- of the status; each is judged again under its lock.
+-- The reaper's step: ends leases, and hibernated sessions, whose time is over. Candidates are those that are due; each is judged again under its
+-- lock. Those that were renewed since they became due are due at their new end, which no step brings forward without this (guard_session). The
+-- time is a variable, so that the planner sees that few are due.
 create or replace function omicron.expire_leases(p_most integer) returns setof uuid
 language plpgsql as $$
 declare
   s omicron.browser_sessions;
   v_id uuid;
+  v_now timestamptz := clock_timestamp();
 begin
+  perform omicron.move_due(v_now);
   for v_id in
     select id from omicron.browser_sessions
-     where expires_at < (select clock_timestamp()) and status in ('starting', 'ready', 'hibernated') order by expires_at limit p_most
+     where due_at < v_now and expires_at < v_now and status in ('starting', 'ready', 'hibernated') order by expires_at limit p_most
   loop
     select * into s from omicron.browser_sessions where id = v_id for update skip locked;
     continue when s.id is null or s.status not in ('starting', 'ready', 'hibernated') or s.expires_at >= clock_timestamp();
     perform omicron.expire_lease(s);
     return next s.id;
   end loop;
+end $$;
+
+create or replace function omicron.move_due(p_now timestamptz) returns void
+language plpgsql as $$
+begin
+  update omicron.browser_sessions set due_at = expires_at
+   where id in (select id from omicron.browser_sessions
+                 where due_at < p_now and expires_at >= p_now and status in ('starting', 'ready', 'hibernated')
+                 order by due_at limit 1000 for update skip locked);
 end $$;
 
 -- A start that exceeds its time, from the launch of its runner, becomes an error (O18); the next request takes over.
@@ -1965,6 +1985,9 @@ begin
   end if;
   if new.epoch > old.epoch and new.status <> 'starting' then
     raise exception 'a new epoch of session % must be starting', old.id;
+  end if;
+  if (new.status, new.epoch) is distinct from (old.status, old.epoch) or new.expires_at < new.due_at then
+    new.due_at := new.expires_at;
   end if;
   new.updated_at := clock_timestamp();
   return new;
@@ -2014,6 +2037,7 @@ language sql as $$
   with chosen as (
     select id from omicron.browser_sessions s
      where status = 'ready' and options ->> 'hibernate' = 'expiry' and provider = p_provider
+       and due_at < (select clock_timestamp()) + interval '30 seconds' -- by its index; those that are due later expire later
        and expires_at > (select clock_timestamp()) and expires_at < (select clock_timestamp()) + interval '30 seconds'
        and coalesce(yields_until <= (select clock_timestamp()), true)
        and omicron.expires_soon(s)
@@ -2123,6 +2147,7 @@ begin
          -- may be sooner than the end that the start was given; its runner's deadline_at has what the runner was sent
          expires_at = least(v_now + make_interval(secs => ttl_seconds), ends_at)
    where id = s.id returning * into s;
+  delete from omicron.waiting_callers where user_id = s.user_id and conversation_id = s.conversation_id; -- another call of it
   if s.hibernated_until is not null then
     perform omicron.drop_snapshot(s.id);
     perform omicron.write_event(s.id, s.epoch, 'session.restored', jsonb_build_object('runner_id', r.id));
@@ -3004,7 +3029,8 @@ insert into omicron.migrations (name, digest, declares) values ('0035_audit.sql'
 insert into omicron.migrations (name, digest, declares) values ('0036_tally_shards.sql', '4ffdc3967bd0645e655d7969ce0acdbf08354f6b85d84dfe428a4168cfd6b1d8', NULL);
 insert into omicron.migrations (name, digest, declares) values ('0037_due_artifacts.sql', 'd6e265be7dce32d0ebc7f387c09fe4c56e4120ce1a62083075d885f136fc645a', NULL);
 insert into omicron.migrations (name, digest, declares) values ('0038_fewer_reads.sql', 'a10e8b2b4336e75792adf6e6e5791d2836c9b91a25c8b96c61ad7ca76959e0e5', NULL);
-insert into omicron.migrations (name, digest, declares) values ('functions/acquire.sql', '9b92060d26a7653ac428e32e54647da1d6390ce83f82059460aaed4ee2fbf2ba', '{"omicron.acquire(text, text, uuid, uuid, integer, integer, jsonb, jsonb, text, text, text, integer, text, integer, integer, boolean, uuid[], boolean)"}');
+insert into omicron.migrations (name, digest, declares) values ('0039_due_leases.sql', 'c6241a3976468857422bb53bf0442ea789476326e7d90a3e853f7371488f212b', NULL);
+insert into omicron.migrations (name, digest, declares) values ('functions/acquire.sql', '8dd4117b644230fc9bbdde8506eaf7bb09eab73f29425568b65935140c492b97', '{"omicron.acquire(text, text, uuid, uuid, integer, integer, jsonb, jsonb, text, text, text, integer, text, integer, integer, boolean, uuid[], boolean)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/artifacts.sql', 'bb40038132f511d3ed62f85e7b2141f767677d93dd10032f8e2d5d92216b6687', '{"omicron.file_due_at(jsonb, text)","omicron.write_artifact(uuid, integer, uuid, text, text, text, bigint, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/audit.sql', 'fda2ea4523ed93ae4b213cb138e42899e4eae5aabf20f49f2d3810daefe3b1da', '{omicron.set_audit(boolean),omicron.write_audit(jsonb),omicron.audit_event(),"omicron.audit_take(text, double precision, integer, double precision)",omicron.audit_written(bigint)}');
 insert into omicron.migrations (name, digest, declares) values ('functions/claim.sql', '68970c946873fd8634e5c52d880977e736d7ddd43f954449d1211732b989a972', '{"omicron.may_start(omicron.browser_sessions, integer)","omicron.beat_claim(uuid, integer, uuid, integer, integer)","omicron.beat_claims(uuid[], integer[], uuid[], integer, integer)","omicron.begin_assignment(uuid, integer, uuid)","omicron.fail_claim(uuid, integer, uuid, text, text)"}');
@@ -3013,11 +3039,11 @@ insert into omicron.migrations (name, digest, declares) values ('functions/egres
 insert into omicron.migrations (name, digest, declares) values ('functions/end-lease.sql', '6e0ab23278ee105c75bd0db7dcc34ede425605c76dfb5f020d7d1526a1af9a57', '{"omicron.end_lease(uuid, text, integer, text, double precision)","omicron.archive(uuid, text)",omicron.end_all(text)}');
 insert into omicron.migrations (name, digest, declares) values ('functions/erase-user.sql', 'cdce99d095255236230bf91eec07985e552d9c7f6acf5aa5767ee59b267f6d2a', '{omicron.begin_erasure(text),"omicron.finish_erasure(text, text)","omicron.count_erased(text, jsonb)","omicron.erase_rows(text, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/event-stream.sql', '9bdf3570bdf40a06e89176dfd55acba65b203888505ecbfff7fb2d62f25e4559', '{omicron.event_tx(),omicron.event_horizon(),omicron.resume_event_clock(),"omicron.events_after(bigint, bigint, text, uuid, text[], integer)"}');
-insert into omicron.migrations (name, digest, declares) values ('functions/expire.sql', 'af1015304dc8c5d7a01b9df4215eb3543cdb02a3e8407a7b458296a124fab88e', '{omicron.expire_leases(integer),"omicron.fail_stuck_starts(integer, integer)"}');
-insert into omicron.migrations (name, digest, declares) values ('functions/guards.sql', '13c08d025d3e06ad1ada28b9ce457028adee42cec2a1b7ea007da23e66d1636a', '{omicron.guard_session(),omicron.guard_runner()}');
-insert into omicron.migrations (name, digest, declares) values ('functions/hibernate.sql', '03f44e7b19ec9241b5c5a7f48326ddd3075f8c3345db1f39d923ff93cd4b0726', '{omicron.expires_soon(omicron.browser_sessions),"omicron.expiring_leases(text, integer)","omicron.hibernation_refusal(omicron.browser_sessions, omicron.runners, integer, integer)","omicron.begin_hibernation(uuid, integer, uuid, integer)","omicron.hibernate(uuid, integer, uuid, integer, integer, text, uuid, integer, text, text, bigint, integer)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/expire.sql', '7e9b2040cbc84b2376224cc827e3a01a93bde3af454c0f0a8251dd28c4891390', '{omicron.expire_leases(integer),"omicron.move_due(timestamp with time zone)","omicron.fail_stuck_starts(integer, integer)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/guards.sql', '37442c052f53827bdd089d79e9fa9d86fa1f7fbdc514f519de17be64d1d5a8d8', '{omicron.guard_session(),omicron.guard_runner()}');
+insert into omicron.migrations (name, digest, declares) values ('functions/hibernate.sql', 'f2187022281c775e250f85aa6fbff6fb76181f4fc7b6bd4338b7929aa00dbbb2', '{omicron.expires_soon(omicron.browser_sessions),"omicron.expiring_leases(text, integer)","omicron.hibernation_refusal(omicron.browser_sessions, omicron.runners, integer, integer)","omicron.begin_hibernation(uuid, integer, uuid, integer)","omicron.hibernate(uuid, integer, uuid, integer, integer, text, uuid, integer, text, text, bigint, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/line.sql', '9d510fbdf93bca5e7e978da071af8c00268718f727cdccd41e7163a7606bf5ed', '{"omicron.free_places(text, text, bigint)",omicron.line_wait_ms(bigint),omicron.line_retry_ms(integer),"omicron.join_line(text, text, text, text, boolean, integer, boolean)","omicron.line_turns(text, text, bigint[])","omicron.leave_line(bigint, boolean)"}');
-insert into omicron.migrations (name, digest, declares) values ('functions/make-ready.sql', 'dd7712930c9495290b1d71744686b5e00dff0f232f93d63e55bed4903858ad92', '{"omicron.make_ready(uuid, integer, uuid, text, text, text)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/make-ready.sql', '95b7e48e8ff655359fec110e4af826091939ff82ec585b6a8e1f9a809d7ebf49', '{"omicron.make_ready(uuid, integer, uuid, text, text, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/may-act.sql', '75430f3169d777629d4d5a3927bfc95a218366849c10029bf7336e89cb49fb76', '{"omicron.may_act(uuid, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/policies.sql', '303c7197b48996266831c3e99c2f5ad24a300e42cec23fd0525590c6508c5e47', '{"omicron.put_policy(text, text, jsonb)","omicron.policy_version(bigint, bigint, bigint, boolean)","omicron.policy_of(uuid, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/pool.sql', 'd1c39801ac5b6088a2f1da4146441b72bfef737ba144c4f502793a3b49e83504', '{omicron.set_capacity(integer),"omicron.give_way(text, text)",omicron.pool_demand(text),"omicron.plan_pool(text, text, integer, integer)"}');
