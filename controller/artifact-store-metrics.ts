@@ -7,6 +7,9 @@ export interface ArtifactStoreMetrics {
   surveyFailed(): void;
 }
 
+/** S3's lifecycle rules count in days; Prometheus in seconds. */
+const DAY_SECONDS = 86_400;
+
 /** The series of the hourly look at the artifact store. */
 export function artifactStoreMetrics(registry: Registry): ArtifactStoreMetrics {
   const registers = [registry];
@@ -16,8 +19,8 @@ export function artifactStoreMetrics(registry: Registry): ArtifactStoreMetrics {
     objects: gauge('objects', 'Objects in the artifact store, at the last look'),
     bytes: gauge('bytes', 'Bytes of the objects in the artifact store, at the last look'),
     oldest: gauge('oldest_timestamp_seconds', 'When the oldest object was stored; absent where there is none'),
-    expiry: gauge('expiry_days', 'Days after which the store removes objects; 0 where no rule does'),
-    retention: gauge('retention_days', 'Days after which objects are to be removed'),
+    expiry: gauge('expiry_seconds', 'Age at which the store removes objects; 0 where no rule does'),
+    retention: gauge('retention_seconds', 'Age at which objects are to be removed'),
   };
   const unchecked = new Counter({
     name: 'omicron_artifact_store_check_failures_total',
@@ -32,8 +35,8 @@ export function artifactStoreMetrics(registry: Registry): ArtifactStoreMetrics {
       stored.bytes.set(labels, bytes);
       if (oldestMs === null) stored.oldest.remove(labels);
       else stored.oldest.set(labels, oldestMs / 1_000);
-      stored.expiry.set(labels, expiryDays ?? 0);
-      stored.retention.set(labels, retentionDays);
+      stored.expiry.set(labels, DAY_SECONDS * (expiryDays ?? 0));
+      stored.retention.set(labels, DAY_SECONDS * retentionDays);
     },
   };
 }

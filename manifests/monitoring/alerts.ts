@@ -86,7 +86,7 @@ export const ALERTS: readonly Alert[] = [
   {
     alert: 'BrowserArtifactsNotExpiring',
     summary: 'The lifecycle rule of the bucket of recordings is missing, has other days, or does not run',
-    expr: `${prefixSeries('expiry_days')} != ${prefixSeries('retention_days')} or time() - ${prefixSeries('oldest_timestamp_seconds', 'min')} > 86400 * (${prefixSeries('retention_days')} + ${LIFECYCLE_DAYS})`,
+    expr: `${prefixSeries('expiry_seconds')} != ${prefixSeries('retention_seconds')} or time() - ${prefixSeries('oldest_timestamp_seconds', 'min')} > ${prefixSeries('retention_seconds')} + 86400 * ${LIFECYCLE_DAYS}`,
     for: '2h',
     severity: 'ticket',
   },

@@ -124,8 +124,8 @@ const UNDELIVERED = 'omicron_webhook_undelivered_events_total{instance="a"}';
 const hourly = (hours: number): string => Array.from({ length: hours }, (_, hour) => `${hour}x59`).join(' ');
 /** Ten hours of a prefix of the bucket. Time begins at 1970. */
 const kept = (prefix: string, expiryDays: number, retentionDays: number, ageDays: number): Record<string, string> => ({
-  [`omicron_artifact_store_expiry_days{prefix="${prefix}"}`]: `${expiryDays}x600`,
-  [`omicron_artifact_store_retention_days{prefix="${prefix}"}`]: `${retentionDays}x600`,
+  [`omicron_artifact_store_expiry_seconds{prefix="${prefix}"}`]: `${86_400 * expiryDays}x600`,
+  [`omicron_artifact_store_retention_seconds{prefix="${prefix}"}`]: `${86_400 * retentionDays}x600`,
   [`omicron_artifact_store_oldest_timestamp_seconds{prefix="${prefix}"}`]: `${-86_400 * ageDays}x600`,
 });
 const VIDEOS = 'pw-videos/prod/';

@@ -125,12 +125,12 @@ export const COST: Dashboard = {
         },
         {
           title: 'Age of the oldest object',
-          description: 'Beside the days after which objects are to go',
+          description: 'Beside the age at which objects are to go',
           kind: 'timeseries',
           unit: 's',
           queries: [
             { expr: `time() - ${prefixSeries('oldest_timestamp_seconds', 'min')}`, legend: '{{prefix}} oldest' },
-            { expr: `86400 * ${prefixSeries('retention_days')}`, legend: '{{prefix}} to be kept' },
+            { expr: prefixSeries('retention_seconds'), legend: '{{prefix}} to be kept' },
           ],
         },
       ],

@@ -72,20 +72,20 @@ it('[O21] says what the bucket holds and for how long, and that it cannot be loo
     const lines = (await metrics.text()).split('\n').filter(isShown);
     return Object.fromEntries(lines.map(line => [line.replace(/\{.*| .*/g, ''), Number(line.split(' ').at(-1))]));
   };
-  expect(await look()).toMatchObject({ omicron_artifact_store_objects: 0, omicron_artifact_store_expiry_days: 0 });
+  expect(await look()).toMatchObject({ omicron_artifact_store_objects: 0, omicron_artifact_store_expiry_seconds: 0 });
   const beganSeconds = Math.floor(Date.now() / 1_000);
   await put(`${SESSION}tab-001.webm`, 'video');
   await put(`${SESSION}downloads/a.txt`, 'file');
   await put('pw-videos/dev/other', 'of another environment');
   await expireAfter(30, 'profiles/');
-  expect(await look()).toMatchObject({ omicron_artifact_store_objects: 2, omicron_artifact_store_expiry_days: 0 });
+  expect(await look()).toMatchObject({ omicron_artifact_store_objects: 2, omicron_artifact_store_expiry_seconds: 0 });
   await expireAfter(7, 'pw-videos/');
   const held = await look();
   expect(held).toMatchObject({
     omicron_artifact_store_objects: 2,
     omicron_artifact_store_bytes: 9,
-    omicron_artifact_store_expiry_days: 7,
-    omicron_artifact_store_retention_days: 7,
+    omicron_artifact_store_expiry_seconds: 7 * 86_400,
+    omicron_artifact_store_retention_seconds: 7 * 86_400,
     omicron_artifact_store_check_failures_total: 0,
   });
   expect(held.omicron_artifact_store_oldest_timestamp_seconds).toBeGreaterThanOrEqual(beganSeconds);
