@@ -47,7 +47,7 @@ export const UNIT = [
  * nature, are integration tests.
  */
 export const CONTROL_PLANE =
-  'test/{controller,infra,manifests,model,policies}/**/!(event-rate|giving-way|kernel|local-processes|slow-stop).test.ts';
+  'test/{controller,infra,manifests,model,policies}/**/!(event-rate|giving-way|kernel|local-processes|pool-demand|replicas|slow-stop|waits).test.ts';
 
 /** Each promise of the README, shown once on real parts. */
 export const PROMISES = [
