@@ -175,10 +175,10 @@ test('a browser that hangs is killed, and the runner still ends in time', async 
 test('kill -9 of the runner takes its browser along, and the next runner deletes its folder', async () => {
   runner = await startRunner(controller);
   const processes = tree(runner.browserPid());
+  expect(existsSync(runnerTempDir(runner.runnerId))).toBe(true); // while it lives: any runner of this machine may be the next
   runner.child.kill('SIGKILL');
   await runner.exited;
   await eventually('the browser is gone', () => processes.every(({ pid }) => read(`/proc/${pid}/cmdline`) === ''));
-  expect(existsSync(runnerTempDir(runner.runnerId))).toBe(true);
   const next = await startRunner(controller);
   const left = existsSync(runnerTempDir(runner.runnerId));
   const own = existsSync(runnerTempDir(next.runnerId));
