@@ -10,6 +10,22 @@ import { STUB_VARIABLE } from './runner-stub.ts';
 
 export type ControllerProcess = Awaited<ReturnType<typeof controllerProcess>>;
 
+/** Calls to a controller with these settings, with the platform's token or the one that is given. Throws where the answer is not 200. */
+export function controllerCalls(url: string, settings: Readonly<Record<string, string>>) {
+  const exchange = httpCalls();
+  const key = serviceKey(settings[ENV.serviceSecret] ?? '');
+  return async (method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown, token?: string): Promise<string> => {
+    const headers = {
+      authorization: `Bearer ${token ?? (await signServiceToken(key))}`,
+      'content-type': 'application/json',
+    };
+    const content = body === undefined ? {} : { body: JSON.stringify(body) };
+    const answer = await exchange(`${url}${path}`, { method, headers, ...content }, AbortSignal.timeout(30_000));
+    if (answer.status !== 200) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
+    return answer.text;
+  };
+}
+
 /** A controller in a process of its own, so that the CPU of nothing else is counted; it starts no runners. */
 export async function controllerProcess(
   databaseUrl: string,
@@ -36,24 +52,12 @@ export async function controllerProcess(
   child.on('message', ({ lost }: { lost: number }) => {
     lostSpans += lost;
   });
-  const exchange = httpCalls();
-  const key = serviceKey(settings[ENV.serviceSecret] ?? '');
   return {
     url,
     /** Seconds of a core that it has taken. */
     cpu: () => processStat(child.pid ?? 0)?.cpu ?? Number.NaN,
     lostSpans: () => lostSpans,
-    /** With the platform's token, or this one. Throws where the answer is no success. */
-    async call(method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown, token?: string): Promise<string> {
-      const headers = {
-        authorization: `Bearer ${token ?? (await signServiceToken(key))}`,
-        'content-type': 'application/json',
-      };
-      const content = body === undefined ? {} : { body: JSON.stringify(body) };
-      const answer = await exchange(`${url}${path}`, { method, headers, ...content }, AbortSignal.timeout(30_000));
-      if (answer.status !== 200) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
-      return answer.text;
-    },
+    call: controllerCalls(url, settings),
     async [Symbol.asyncDispose]() {
       child.send('stop');
       await exited;

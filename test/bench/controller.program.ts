@@ -5,7 +5,7 @@ import { parseControllerSettings } from '../../controller/settings.ts';
 import { postgresPools } from '../../controller/store/postgres.ts';
 import { startMetricExport } from '../../process/metric-export.ts';
 import { currentSpan, startTracing } from '../../process/tracing.ts';
-import { STUB_TEMPLATE, STUB_VARIABLE } from './runner-stub.ts';
+import { STUB_VARIABLE, stubProvider } from './runner-stub.ts';
 
 const runners = String(process.env[STUB_VARIABLE]);
 const { [STUB_VARIABLE]: _, ...environment } = process.env;
@@ -29,18 +29,7 @@ const controller = await startController({
   renewals,
   log,
   runnerEnv: {},
-  provider: () => ({
-    name: 'local',
-    capabilities: { holdsSiteRules: true, keepsBrowserFiles: true, launchesAtOnce: 8 },
-    templateDigest: async () => STUB_TEMPLATE,
-    create: async () => {},
-    whenWarm: async id => ({ bootId: id, endpoint: `${runners}/${id}` }),
-    deathOf: async () => null,
-    remove: async () => 'gone',
-    addressOf: ({ endpoint }) => ({ mcpUrl: `${endpoint}/mcp`, workload: null }),
-    markLeased: () => undefined,
-    list: async () => [],
-  }),
+  provider: () => stubProvider(runners),
 });
 const stopMetrics = startMetricExport(
   { ...program, read: controller.readMetrics, onFailed: () => undefined },

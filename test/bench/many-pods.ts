@@ -5,11 +5,10 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { ENV, LABELS } from '../../contract/names.ts';
-import { serviceKey, signServiceToken } from '../../contract/tokens.ts';
 import { migrate } from '../../controller/store/migrate.ts';
 import { postgresDatabase } from '../../controller/store/postgres.ts';
-import { httpCalls } from '../../http/call.ts';
 import { deployment } from '../controller/stack.ts';
+import { type ControllerProcess, controllerCalls } from './controller-process.ts';
 import { newDatabase } from './new-database.ts';
 import { runnerStub, STUB_VARIABLE, warmRunners } from './runner-stub.ts';
 
@@ -86,48 +85,28 @@ async function repeat(untilMs: number, atOnce: number, work: (n: number) => Prom
   return done;
 }
 
-type Call = (
-  method: 'POST' | 'DELETE',
-  path: string,
-  body?: unknown,
-  token?: string,
-) => Promise<{ session_id: string }>;
-
-/** Calls of a platform, and with a lease's token of its runner. Throws for any other answer than 200. */
-function callsTo(url: string, secret: string): Call {
-  const exchange = httpCalls();
-  const key = serviceKey(secret);
-  return async (method, path, body, token) => {
-    const headers = {
-      authorization: `Bearer ${token ?? (await signServiceToken(key))}`,
-      'content-type': 'application/json',
-    };
-    const content = body === undefined ? {} : { body: JSON.stringify(body) };
-    const answer = await exchange(`${url}${path}`, { method, headers, ...content }, AbortSignal.timeout(30_000));
-    if (answer.status !== 200) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
-    return JSON.parse(answer.text) as { session_id: string };
-  };
-}
-
 /** Claims, ends and reports for this time; how many of each a second. */
-async function putToWork(call: Call, stub: Stub, warm: (count: number) => Promise<void>, workMs: number) {
-  const lease = (user: string) =>
-    call('POST', '/internal/browser-sessions/get-or-create', {
-      user_id: user,
-      conversation_id: 'c',
-      record_video: false,
-    });
+async function putToWork(
+  call: ControllerProcess['call'],
+  stub: Stub,
+  warm: (count: number) => Promise<void>,
+  workMs: number,
+) {
+  const lease = async (user: string): Promise<string> => {
+    const request = { user_id: user, conversation_id: 'c', record_video: false };
+    return JSON.parse(await call('POST', '/internal/browser-sessions/get-or-create', request)).session_id;
+  };
   await warm(WARM);
   const held = await Promise.all(Array.from({ length: REPORTERS }, (_, n) => lease(`held-${n}`)));
-  while (held.some(({ session_id }) => !stub.leaseTokens.has(session_id))) await sleep(50);
+  while (held.some(session => !stub.leaseTokens.has(session))) await sleep(50);
   const untilMs = performance.now() + workMs;
   const claims = repeat(untilMs, CALLERS, async n => {
-    await call('DELETE', `/internal/browser-sessions/${(await lease(`user-${n}`)).session_id}`);
+    await call('DELETE', `/internal/browser-sessions/${await lease(`user-${n}`)}`);
     await sleep(100);
     if (n % 20 === 0) await warm(20);
   });
   const reports = repeat(untilMs, REPORTERS, async n => {
-    const session = held[n % REPORTERS]?.session_id ?? '';
+    const session = held[n % REPORTERS] ?? '';
     await call('POST', '/internal/runner-activity', { calls: 1 }, stub.leaseTokens.get(session));
     await sleep((1_000 * REPORTERS) / REPORTS_A_SECOND);
   });
@@ -183,7 +162,7 @@ export async function measurePods(serverUrl: string, pods: number, workMs = WORK
   const start_s = Math.round((performance.now() - began) / 100) / 10;
   const start = await ask(child);
   child.send('reset');
-  const call = callsTo(url, settings[ENV.serviceSecret] ?? '');
+  const call = controllerCalls(url, settings);
   const done = await putToWork(call, stub, count => warmRunners(database, stub.url, count), workMs);
   const work = await ask(child);
   const counts = (await (await fetch(`${apiUrl}/counts`)).json()) as { pages: number; changes: number };

@@ -8,7 +8,7 @@ import { kubernetesRunners } from '../../controller/runners/kubernetes/provider.
 import { parseControllerSettings } from '../../controller/settings.ts';
 import { postgresPools } from '../../controller/store/postgres.ts';
 import { API_VARIABLE, type LoopDelay } from './many-pods.ts';
-import { STUB_TEMPLATE, STUB_VARIABLE } from './runner-stub.ts';
+import { STUB_VARIABLE, stubProvider } from './runner-stub.ts';
 
 const { [STUB_VARIABLE]: runners, [API_VARIABLE]: api, ...environment } = process.env;
 const settings = parseControllerSettings(environment);
@@ -33,15 +33,9 @@ const controller = await startController({
     await pods.start();
     const known = new Set(await pods.list());
     return {
-      name: 'local',
+      ...stubProvider(String(runners)),
       capabilities: pods.capabilities,
-      templateDigest: async () => STUB_TEMPLATE,
-      create: async () => {},
-      whenWarm: async id => ({ bootId: id, endpoint: `${runners}/${id}` }),
       deathOf: async id => (known.has(id) ? pods.deathOf(id) : null),
-      remove: async () => 'gone',
-      addressOf: ({ endpoint }) => ({ mcpUrl: `${endpoint}/mcp`, workload: null }),
-      markLeased: () => undefined,
       list: pods.list,
     };
   },

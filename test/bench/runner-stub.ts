@@ -2,10 +2,25 @@ import { Agent, createServer, type IncomingMessage, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { Database } from '../../controller/ports/database.ts';
+import type { RunnerProvider } from '../../controller/ports/runners.ts';
 
 /** Names the address of the stub to the controller. */
 export const STUB_VARIABLE = 'BENCH_RUNNERS';
 export const STUB_TEMPLATE = 'bench';
+
+/** The runners at this address, as a controller's provider: they live until they are removed. */
+export const stubProvider = (url: string): RunnerProvider => ({
+  name: 'local',
+  capabilities: { holdsSiteRules: true, keepsBrowserFiles: true, launchesAtOnce: 8 },
+  templateDigest: async () => STUB_TEMPLATE,
+  create: async () => {},
+  whenWarm: async id => ({ bootId: id, endpoint: `${url}/${id}` }),
+  deathOf: async () => null,
+  remove: async () => 'gone',
+  addressOf: ({ endpoint }) => ({ mcpUrl: `${endpoint}/mcp`, workload: null }),
+  markLeased: () => undefined,
+  list: async () => [],
+});
 
 /**
  * Runners without browsers, as one server: each takes its assignment, redeems it at its controller below the trace of the assignment,
