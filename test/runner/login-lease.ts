@@ -1,5 +1,5 @@
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { expect } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
 import { ENV } from '../../contract/names.ts';
 import { parsePolicy } from '../../contract/policy/document.ts';
 import { siteRules } from '../../contract/policy/sites.ts';
@@ -62,7 +62,7 @@ export interface LoginLease extends AsyncDisposable {
   goTo(url: string): Promise<CallResult>;
 }
 
-export async function startLoginLease(): Promise<LoginLease> {
+async function startLoginLease(): Promise<LoginLease> {
   await using started = new AsyncDisposableStack();
   const network = await proxyNetwork(Object.fromEntries(HOSTS.map(host => [host, { a: [PUBLIC_ADDRESS] }])));
   started.defer(() => network.close());
@@ -131,8 +131,28 @@ async function assign(
   return connect(runner.url, mcpToken);
 }
 
+/** A lease of a test file, whose browser is closed before each test; and short names for its steps. */
+export function loginLeaseOfFile() {
+  let lease: LoginLease;
+  beforeAll(async () => {
+    lease = await startLoginLease();
+  }, 60_000);
+  afterAll(() => lease?.[Symbol.asyncDispose]());
+  beforeEach(async () => {
+    await lease.call('browser_close');
+  });
+  return {
+    lease: () => lease,
+    at: (host: string, path: string) => lease.at(host, path),
+    call: (name: string, args?: Record<string, unknown>) => lease.call(name, args),
+    goTo: (url: string) => lease.goTo(url),
+    login: (args?: object) => attemptLogin(lease, args),
+    posted: (path: string) => postedTo(lease, path),
+  };
+}
+
 /** Logs in as an agent does, on the open page. */
-export async function attemptLogin(lease: LoginLease, args: object = {}) {
+async function attemptLogin(lease: LoginLease, args: object = {}) {
   const { text } = await lease.call('browser_login', {
     usernameSelector: '#u',
     passwordSelector: '#p',
@@ -143,7 +163,7 @@ export async function attemptLogin(lease: LoginLease, args: object = {}) {
 }
 
 /** The last form that the honest site was sent at that path. */
-export const postedTo = (lease: LoginLease, path: string) =>
+const postedTo = (lease: LoginLease, path: string) =>
   lease.site.arrived.filter(({ url, all }) => url === path && all.startsWith('POST')).at(-1);
 
 /** Opens a page of a stranger, and tries every tool that fills a credential in. */

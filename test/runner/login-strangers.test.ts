@@ -1,30 +1,9 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import {
-  attemptLogin,
-  expectNothingFilled,
-  expectNothingTold,
-  LOGIN_SECRETS,
-  type LoginLease,
-  postedTo,
-  startLoginLease,
-} from './login-lease.ts';
+import { expect, test } from 'vitest';
+import { expectNothingFilled, expectNothingTold, LOGIN_SECRETS, loginLeaseOfFile } from './login-lease.ts';
 
 // Pages that get no login, or a step of it that is left to a person; the promise itself: login.test.ts.
 
-let lease: LoginLease;
-beforeAll(async () => {
-  lease = await startLoginLease();
-}, 60_000);
-afterAll(() => lease?.[Symbol.asyncDispose]());
-beforeEach(async () => {
-  await call('browser_close');
-});
-
-const at = (host: string, path: string) => lease.at(host, path);
-const call = (name: string, args?: Record<string, unknown>) => lease.call(name, args);
-const goTo = (url: string) => lease.goTo(url);
-const login = (args?: object) => attemptLogin(lease, args);
-const posted = (path: string) => postedTo(lease, path);
+const { lease, at, call, goTo, login, posted } = loginLeaseOfFile();
 
 test('reports a step that only a person can take', async () => {
   for (const path of ['/login-with-code', '/login-with-captcha']) {
@@ -54,9 +33,9 @@ test.each([
   ['a look-alike', () => at('sh0p.test', '/login')],
   ['a host that starts like it', () => at('shop.test.evil.test', '/login')],
   ['a user name that looks like it', () => at('shop.test@evil.test', '/login')],
-  ['the site without https', () => `http://site.test:${lease.network.site.port}/fields`],
+  ['the site without https', () => `http://site.test:${lease().network.site.port}/fields`],
   ['a page without an origin', () => 'data:text/html,<input id=u><input id=p type=password><button>In</button>'],
-])('%s gets neither a login nor a value for a name', (_what, url) => expectNothingFilled(lease, url()));
+])('%s gets neither a login nor a value for a name', (_what, url) => expectNothingFilled(lease(), url()));
 
 test('a frame of a stranger, or the site in a frame of a stranger, gets nothing', async () => {
   const inFrame = (id: string) => `frameLocator('iframe').locator('${id}')`;
@@ -86,4 +65,4 @@ test('a page that leaves, or moves the focus to a stranger, while it is filled g
 });
 
 test('no value is in any result, event, log line, or request to another site', () =>
-  expectNothingTold(lease, { strangers: 5, seen: 40 }));
+  expectNothingTold(lease(), { strangers: 5, seen: 40 }));

@@ -1,33 +1,12 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { eventually } from '../eventually.ts';
-import {
-  attemptLogin,
-  expectNothingFilled,
-  expectNothingTold,
-  LOGIN_SECRETS,
-  type LoginLease,
-  postedTo,
-  startLoginLease,
-} from './login-lease.ts';
+import { expectNothingFilled, expectNothingTold, LOGIN_SECRETS, loginLeaseOfFile } from './login-lease.ts';
 
 // The promise of the README, shown once. More of what gets no login: login-strangers.test.ts.
 
 const { SHOP_TEST_USERNAME: USERNAME, SHOP_TEST_PASSWORD: PASSWORD } = LOGIN_SECRETS;
 
-let lease: LoginLease;
-beforeAll(async () => {
-  lease = await startLoginLease();
-}, 60_000);
-afterAll(() => lease?.[Symbol.asyncDispose]());
-beforeEach(async () => {
-  await call('browser_close');
-});
-
-const at = (host: string, path: string) => lease.at(host, path);
-const call = (name: string, args?: Record<string, unknown>) => lease.call(name, args);
-const goTo = (url: string) => lease.goTo(url);
-const login = (args?: object) => attemptLogin(lease, args);
-const posted = (path: string) => postedTo(lease, path);
+const { lease, at, call, goTo, login, posted } = loginLeaseOfFile();
 
 test("[A8] a login finds the credential by the page's own domain, and answers nothing but how it went", async () => {
   await goTo(at('shop.test', '/login'));
@@ -42,7 +21,7 @@ test("[A8] a login finds the credential by the page's own domain, and answers no
   expect(await login()).toMatchObject({ status: 'ok', domain: 'bank.test' });
   expect(posted('/welcome')?.form.get('password')).toBe('banker-4711-secret');
   const logins = await eventually('the events', () => {
-    const found = lease.controller.events.filter(({ kind }) => kind === 'login');
+    const found = lease().controller.events.filter(({ kind }) => kind === 'login');
     return found.length >= 3 ? found : undefined;
   });
   expect(logins.map(({ data }) => data)).toEqual([
@@ -61,7 +40,7 @@ test('a credential that was stored with its url is good there, without a policy,
 });
 
 describe('a credential of which nothing says where it may be used', () => {
-  const questions = () => lease.controller.userActions.filter(({ credential }) => credential !== null);
+  const questions = () => lease().controller.userActions.filter(({ credential }) => credential !== null);
   /** As the person answers. */
   const answer = (status: 'done' | 'declined') => {
     const question = questions().at(-1);
@@ -70,12 +49,12 @@ describe('a credential of which nothing says where it may be used', () => {
   const BAKERY = { site: 'bakery' };
 
   test('is in no instructions, and its first fill asks the person, in words that no agent chose', async () => {
-    expect(lease.client.getInstructions()).not.toContain('BAKERY');
+    expect(lease().client.getInstructions()).not.toContain('BAKERY');
     await goTo(at('www.bakery.test', '/login'));
     expect(await login()).toMatchObject({ success: false, status: 'person_asked' });
     expect(await login()).toMatchObject({ status: 'person_asked' });
     expect(questions()).toHaveLength(1);
-    const host = `www.bakery.test:${lease.site.port}`;
+    const host = `www.bakery.test:${lease().site.port}`;
     expect(questions()).toMatchObject([
       { reason: `Use the password of bakery at ${host}?`, credential: { ...BAKERY, host } },
     ]);
@@ -109,7 +88,7 @@ describe('a credential of which nothing says where it may be used', () => {
   test('is asked about by no page of another name unless the agent names it, and never over http', async () => {
     await goTo(at('evil.test', '/login'));
     expect(await login()).toMatchObject({ status: 'no_credential' });
-    await goTo(`http://evil.test:${lease.network.site.port}/`);
+    await goTo(`http://evil.test:${lease().network.site.port}/`);
     const { text } = await call('browser_type', { target: 'body', text: 'BAKERY_PASSWORD' });
     expect(text).toContain('origin_refused');
     expect(questions()).toHaveLength(2);
@@ -125,7 +104,7 @@ test('[B3] the code of the moment is filled in, on the page of the password or t
 });
 
 test('another site gets neither a login nor a value for a name', () =>
-  expectNothingFilled(lease, at('evil.test', '/login')));
+  expectNothingFilled(lease(), at('evil.test', '/login')));
 
 test('a value that a page repeats, in any spelling, is in no result', async () => {
   await goTo(at('shop.test', '/reflecting'));
@@ -158,4 +137,4 @@ test('a value that a page repeats, in any spelling, is in no result', async () =
 });
 
 test('no value is in any result, event, log line, or request to another site', () =>
-  expectNothingTold(lease, { strangers: 3, seen: 60 }));
+  expectNothingTold(lease(), { strangers: 3, seen: 60 }));

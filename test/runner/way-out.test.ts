@@ -1,30 +1,19 @@
 import { createSocket } from 'node:dgram';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { CODE_META } from '../../contract/tool-failure.ts';
 import { eventually } from '../eventually.ts';
-import { type LoginLease, startLoginLease } from './login-lease.ts';
+import { loginLeaseOfFile } from './login-lease.ts';
 import { connectionsOfGroup } from './sockets.ts';
 
-let lease: LoginLease;
-beforeAll(async () => {
-  lease = await startLoginLease();
-}, 60_000);
-afterAll(() => lease?.[Symbol.asyncDispose]());
-beforeEach(async () => {
-  await call('browser_close');
-});
-
-const at = (host: string, path: string) => lease.at(host, path);
-const call = (name: string, args?: Record<string, unknown>) => lease.call(name, args);
-const goTo = (url: string) => lease.goTo(url);
+const { lease, at, call, goTo } = loginLeaseOfFile();
 
 test('the way out is the proxy alone, and its refusals are explained in words', async () => {
   expect((await goTo('https://denied.test/')).text).toMatch(
     /denied\.test:443: A policy denies this site\. \(site_denied\)/,
   );
   expect((await goTo('https://169.254.169.254/latest/')).text).toContain('(internal_address)');
-  expect((await goTo(`http://127.0.0.1:${new URL(lease.runner.url).port}/healthz`)).text).not.toContain('boot_id');
-  expect((await goTo(`http://localhost:${new URL(lease.runner.url).port}/healthz`)).text).not.toContain('boot_id');
+  expect((await goTo(`http://127.0.0.1:${new URL(lease().runner.url).port}/healthz`)).text).not.toContain('boot_id');
+  expect((await goTo(`http://localhost:${new URL(lease().runner.url).port}/healthz`)).text).not.toContain('boot_id');
 });
 
 test.each([
@@ -40,7 +29,7 @@ test.each([
     ['browser_tabs', { action: 'new', url }],
   ] as const) {
     await goTo(at('shop.test', '/login'));
-    const result = await lease.client.callTool({ name, arguments: args });
+    const result = await lease().client.callTool({ name, arguments: args });
     expect(result, name).toMatchObject({ isError: true, _meta: { [CODE_META]: code } });
     expect(result.structuredContent, name).toMatchObject({
       success: false,
@@ -48,7 +37,7 @@ test.each([
       hints: [expect.any(String)],
     });
   }
-  const allowed = await lease.client.callTool({
+  const allowed = await lease().client.callTool({
     name: 'browser_navigate',
     arguments: { url: at('shop.test', '/login') },
   });
@@ -67,12 +56,12 @@ test.each(['https://denied.test/', 'http://denied.test/'])(
     ] as const) {
       await goTo(at('evil.test', '/login'));
       await call('browser_evaluate', { function: link });
-      const result = await lease.client.callTool({ name, arguments: args });
+      const result = await lease().client.callTool({ name, arguments: args });
       expect(result, name).toMatchObject({ isError: true, _meta: { [CODE_META]: 'site_denied' } });
     }
     await goTo(url);
     await goTo(at('evil.test', '/login'));
-    const back = await lease.client.callTool({ name: 'browser_navigate_back', arguments: {} });
+    const back = await lease().client.callTool({ name: 'browser_navigate_back', arguments: {} });
     expect(back).toMatchObject({ isError: true, _meta: { [CODE_META]: 'site_denied' } });
     // A tab beside it, and a call that only looks, do not fail.
     await goTo(at('evil.test', '/login'));
@@ -90,17 +79,17 @@ test('the browser has connections to its forwarder and no others, whatever a pag
   await goTo(at('evil.test', '/login'));
   const tries = `async () => {
     for (const rel of ['dns-prefetch', 'preconnect', 'prefetch'])
-      document.head.append(Object.assign(document.createElement('link'), { rel, href: 'https://bank.test:${lease.site.port}/' + rel }));
+      document.head.append(Object.assign(document.createElement('link'), { rel, href: 'https://bank.test:${lease().site.port}/' + rel }));
     const peer = new RTCPeerConnection({ iceServers: [{ urls: ['stun:evil.test:3478', 'stun:127.0.0.1:${stun.address().port}'] }] });
     peer.createDataChannel('x');
     const found = [];
     peer.onicecandidate = ({ candidate }) => candidate && found.push(candidate.candidate);
     await peer.setLocalDescription(await peer.createOffer());
-    await fetch('https://bank.test:${lease.site.port}/fetched', { mode: 'no-cors' }).catch(() => {});
+    await fetch('https://bank.test:${lease().site.port}/fetched', { mode: 'no-cors' }).catch(() => {});
     await new Promise(done => setTimeout(done, 1500));
     return found.length;
   }`;
-  const connections = () => connectionsOfGroup(lease.runner.browserPid());
+  const connections = () => connectionsOfGroup(lease().runner.browserPid());
   const tried = call('browser_evaluate', { function: tries });
   const meanwhile = await eventually('a connection of the browser', () => {
     const found = connections();
@@ -108,7 +97,7 @@ test('the browser has connections to its forwarder and no others, whatever a pag
   });
   const { text } = await tried;
   expect(text).toContain('### Result\n0');
-  expect(lease.site.arrived.map(({ url }) => url)).toContain('/fetched');
+  expect(lease().site.arrived.map(({ url }) => url)).toContain('/fetched');
   const open = [...meanwhile, ...connections()];
   const others = open.filter(({ protocol, local }) => protocol === 'udp' || !local);
   expect(new Set(open.map(({ remotePort }) => remotePort)).size).toBe(1);
