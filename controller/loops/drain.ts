@@ -13,6 +13,7 @@ const WORK_SECONDS = 30;
 const GIVE_UP_MS = WORK_SECONDS * 900;
 const ACKNOWLEDGE_TIMEOUT_MS = 3_000;
 const POLL_MS = 200;
+const RETRY_MS = 1_000;
 
 export interface DrainParts {
   fleet: Fleet;
@@ -66,9 +67,14 @@ async function drain(parts: DrainParts, row: RunnerRow, stopping: AbortSignal): 
   const { fleet, provider, waits, onGone, clock, log } = parts;
   const hasAcknowledged = await acknowledge(parts, row);
   const giveUpMs = clock.nowMs() + GIVE_UP_MS;
-  while ((await provider.remove(row.id)) === 'deleting') {
+  for (;;) {
+    const removed = await provider.remove(row.id).catch(err => {
+      log.warn({ err, runner_id: row.id }, 'runner not removed; retrying');
+      return 'failed' as const;
+    });
+    if (removed === 'gone') break;
     if (clock.nowMs() > giveUpMs) return; // taken again when the hold on the row has passed
-    await clock.sleep(POLL_MS, stopping);
+    await clock.sleep(removed === 'failed' ? RETRY_MS : POLL_MS, stopping);
   }
   await fleet.markGone(row.id);
   if (!hasAcknowledged && row.session_id !== null) waits.changed(row.session_id);

@@ -113,6 +113,16 @@ describe('drain', () => {
     expect((await stack.call('GET', `${path}/artifacts`)).body).toMatchObject({ artifacts: [{ state: 'stored' }] });
   });
 
+  it('tries again what could not be removed, before another replica may: a stack that stops waits no longer', async () => {
+    await using stack = await startStack({ OMICRON_POOL_IDLE: 0 });
+    const lease = await stack.lease();
+    const notEmpty = 'ENOTEMPTY: directory not empty, rmdir';
+    stack.machine.failNext(new OmicronError('store_unavailable', notEmpty), 'remove');
+    await stack.call('DELETE', `/internal/browser-sessions/${lease.session_id}`);
+    await eventually('it is gone', async () => (await states(stack)).gone === 1, 20_000);
+    expect(stack.logged()).toContain(notEmpty);
+  });
+
   it.each(['DELETE', 'archive'])('%s is answered when the runner serves no agent any more, not before', async how => {
     await using stack = await startStack({ OMICRON_POOL_IDLE: 0 });
     const lease = await stack.lease({ record_video: false });

@@ -8,7 +8,7 @@ import type { McpEndpoint } from '../../runner/mcp/endpoint.ts';
 import { eventually } from '../eventually.ts';
 import { FakeRunner, type Point } from './runner.ts';
 
-type Failures = Record<'warm' | 'assign' | 'redeemed', OmicronError[]>;
+type Failures = Record<'warm' | 'assign' | 'redeemed' | 'remove', OmicronError[]>;
 
 /** One machine full of runners that any number of controllers share, as processes or pods are shared. */
 export interface FakeMachine {
@@ -26,7 +26,7 @@ export interface FakeMachine {
   redeemPatienceMs: number;
   /** The provider of one controller process on this machine. */
   provider(context: Pick<ProviderContext, 'controllerUrl' | 'jwks' | 'onChange'>): RunnerProvider;
-  /** The next runner fails there: it never becomes warm, refuses its assignment, or cannot serve what it redeemed. */
+  /** The next runner fails there: it never becomes warm, refuses its assignment, cannot serve what it redeemed, or cannot be removed yet. */
   failNext(error: OmicronError, at?: keyof Failures): void;
   /** Holds every runner at a point until the answer is called. */
   hold(point: Point): () => void;
@@ -42,7 +42,7 @@ const LOOK_AGAIN_MS = 10;
 export function fakeMachine(): FakeMachine {
   const runners = new Map<string, FakeRunner>();
   const created: string[] = [];
-  const failures: Failures = { warm: [], assign: [], redeemed: [] };
+  const failures: Failures = { warm: [], assign: [], redeemed: [], remove: [] };
   const gates = new Map<Point, Promise<void>>();
   const pass = (point: Point) => gates.get(point) ?? Promise.resolve();
 
@@ -135,6 +135,8 @@ export function fakeMachine(): FakeMachine {
           return 'deleting';
         }
         if (!runner.upload()) return 'deleting';
+        const failure = failures.remove.shift();
+        if (failure) throw failure;
         runners.delete(id);
         return 'gone';
       },
