@@ -17,7 +17,7 @@ $$;
 -- Milliseconds until a place comes free for a caller with this many before it. By the places that came free in the last minute; and by the leases
 -- that hold the others: each is expected to last as long as those that ended in the last minute, else as those before them, or as it has lasted
 -- already. On a fleet on which none has ended yet, three times as long as it has lasted: a caller that is early comes in vain. All are read from at
--- most 100 leases. Nine tenths of that rate are counted on: callers do not return at the moment at which their place comes free.
+-- most 100 leases.
 create or replace function omicron.line_wait_ms(p_turn bigint) returns integer
 language plpgsql as $$
 declare
@@ -36,7 +36,7 @@ begin
         select extract(epoch from v_now - starting_since) * 1000 as age from omicron.browser_sessions where status = 'ready' limit 100) live))
     into v_rate;
   if v_rate > 0 then
-    v_ms := (p_turn + 1) / (0.9 * v_rate);
+    v_ms := (p_turn + 1) / v_rate;
   elsif exists (select from omicron.runners where state = 'draining') then -- a permit is about to be freed
     v_ms := 1000;
   else

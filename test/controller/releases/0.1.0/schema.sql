@@ -1121,7 +1121,7 @@ $$;
 -- Milliseconds until a place comes free for a caller with this many before it. By the places that came free in the last minute; and by the leases
 -- that hold the others: each is expected to last as long as those that ended in the last minute, else as those before them, or as it has lasted
 -- already. On a fleet on which none has ended yet, three times as long as it has lasted: a caller that is early comes in vain. All are read from at
--- most 100 leases. Nine tenths of that rate are counted on: callers do not return at the moment at which their place comes free.
+-- most 100 leases.
 create or replace function omicron.line_wait_ms(p_turn bigint) returns integer
 language plpgsql as $$
 declare
@@ -1140,7 +1140,7 @@ begin
         select extract(epoch from v_now - starting_since) * 1000 as age from omicron.browser_sessions where status = 'ready' limit 100) live))
     into v_rate;
   if v_rate > 0 then
-    v_ms := (p_turn + 1) / (0.9 * v_rate);
+    v_ms := (p_turn + 1) / v_rate;
   elsif exists (select from omicron.runners where state = 'draining') then -- a permit is about to be freed
     v_ms := 1000;
   else
@@ -3042,7 +3042,7 @@ insert into omicron.migrations (name, digest, declares) values ('functions/event
 insert into omicron.migrations (name, digest, declares) values ('functions/expire.sql', '7e9b2040cbc84b2376224cc827e3a01a93bde3af454c0f0a8251dd28c4891390', '{omicron.expire_leases(integer),"omicron.move_due(timestamp with time zone)","omicron.fail_stuck_starts(integer, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/guards.sql', '37442c052f53827bdd089d79e9fa9d86fa1f7fbdc514f519de17be64d1d5a8d8', '{omicron.guard_session(),omicron.guard_runner()}');
 insert into omicron.migrations (name, digest, declares) values ('functions/hibernate.sql', 'f2187022281c775e250f85aa6fbff6fb76181f4fc7b6bd4338b7929aa00dbbb2', '{omicron.expires_soon(omicron.browser_sessions),"omicron.expiring_leases(text, integer)","omicron.hibernation_refusal(omicron.browser_sessions, omicron.runners, integer, integer)","omicron.begin_hibernation(uuid, integer, uuid, integer)","omicron.hibernate(uuid, integer, uuid, integer, integer, text, uuid, integer, text, text, bigint, integer)"}');
-insert into omicron.migrations (name, digest, declares) values ('functions/line.sql', '9d510fbdf93bca5e7e978da071af8c00268718f727cdccd41e7163a7606bf5ed', '{"omicron.free_places(text, text, bigint)",omicron.line_wait_ms(bigint),omicron.line_retry_ms(integer),"omicron.join_line(text, text, text, text, boolean, integer, boolean)","omicron.line_turns(text, text, bigint[])","omicron.leave_line(bigint, boolean)"}');
+insert into omicron.migrations (name, digest, declares) values ('functions/line.sql', 'd50e0705af227f5fcf7fb251c5dbbc1ead688fb873c22eb92378da7dbd916c75', '{"omicron.free_places(text, text, bigint)",omicron.line_wait_ms(bigint),omicron.line_retry_ms(integer),"omicron.join_line(text, text, text, text, boolean, integer, boolean)","omicron.line_turns(text, text, bigint[])","omicron.leave_line(bigint, boolean)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/make-ready.sql', '95b7e48e8ff655359fec110e4af826091939ff82ec585b6a8e1f9a809d7ebf49', '{"omicron.make_ready(uuid, integer, uuid, text, text, text)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/may-act.sql', '75430f3169d777629d4d5a3927bfc95a218366849c10029bf7336e89cb49fb76', '{"omicron.may_act(uuid, integer)"}');
 insert into omicron.migrations (name, digest, declares) values ('functions/policies.sql', '303c7197b48996266831c3e99c2f5ad24a300e42cec23fd0525590c6508c5e47', '{"omicron.put_policy(text, text, jsonb)","omicron.policy_version(bigint, bigint, bigint, boolean)","omicron.policy_of(uuid, text)"}');
