@@ -70,7 +70,8 @@ async function allGone(database: Pick<Database, 'query'>): Promise<void> {
 
 /**
  * CPU of operations through HTTP, of a controller and of Postgres, with the controller's loops on and 2,000 warm runners: claim to end until the
- * runner is gone, with its statements (less those of the loops at rest) and its WAL; heartbeat; report; and of `/healthz`, so that runs compare.
+ * runner is gone, with its statements (less those of the loops at rest) and its WAL; heartbeat; report. So that runs compare: of a `/healthz` and a
+ * `select 1`, before and after the leases, since a shared machine changes its speed.
  */
 export async function measureOperations(serverUrl: string) {
   const databaseUrl = await newDatabase(serverUrl, 'operations');
@@ -85,7 +86,11 @@ export async function measureOperations(serverUrl: string) {
     await claimAndEnd(controller, name, LEASES_A_TURN);
     await allGone(database);
   };
+  const callEach = (call: (n: number) => Promise<unknown>) => each(controller, database, call);
+  const healthz = () => callEach(() => controller.call('GET', '/healthz'));
+  const select = () => callEach(() => database.query('select 1'));
   for (let n = 0; n < TURNS / 2; n++) await turn(`warm-up-${n}`);
+  const [healthzBefore, selectBefore] = [await healthz(), await select()];
   await sleep(COUNTED_MS);
   const rested = await usage(controller, database);
   await sleep(REST_MS);
@@ -102,7 +107,7 @@ export async function measureOperations(serverUrl: string) {
     conversation_id: 'c',
   });
   const { session_id } = JSON.parse(answer);
-  const callEach = (call: (n: number) => Promise<unknown>) => each(controller, database, call);
+  const [healthzAfter, selectAfter] = [await healthz(), await select()];
   const heartbeat = await callEach(() =>
     controller.call('POST', `/internal/browser-sessions/${session_id}/heartbeat`, {}),
   );
@@ -110,7 +115,6 @@ export async function measureOperations(serverUrl: string) {
   const operations = {
     heartbeat,
     report: await callEach(() => controller.call('POST', '/internal/runner-activity', { calls: 1 }, token)),
-    healthz: await callEach(() => controller.call('GET', '/healthz')),
   };
   await database.close();
   return {
@@ -121,5 +125,9 @@ export async function measureOperations(serverUrl: string) {
     },
     claim_to_end_wal_kb: Math.round((10 * (after.walBytes - before.walBytes)) / leases / 1_024) / 10,
     operations,
+    reference_cpu_ms: {
+      healthz: rounded((healthzBefore.controller + healthzAfter.controller) / 2),
+      select: rounded((selectBefore.postgres + selectAfter.postgres) / 2),
+    },
   };
 }

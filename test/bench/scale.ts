@@ -50,7 +50,7 @@ async function liveSessions(serverUrl: string) {
 
 /** CPU of operations; what compares runs with it. */
 async function costs(serverUrl: string) {
-  const { select, ...statements } = await measureStatements(serverUrl, { ended: ENDED, live: LIVE });
+  const statements = await measureStatements(serverUrl, { ended: ENDED, live: LIVE });
   const { operations, ...claimToEnd } = await measureOperations(serverUrl);
   return {
     ...statements,
@@ -60,7 +60,6 @@ async function costs(serverUrl: string) {
       report: { ...statements.report, ...operations.report },
       heartbeat: { ...statements.heartbeat, ...operations.heartbeat },
     },
-    reference_cpu_ms: { healthz: operations.healthz.controller, select },
   };
 }
 

@@ -16,7 +16,6 @@ import { measureGrowth } from './growth.ts';
 const ROUNDS = 51;
 const WRITES = 5_000;
 const REPORTS = 40_000;
-const SELECTS = 5_000;
 const BATCHES = 5;
 
 const TABLES = ['session_events', 'browser_sessions', 'runners', 'artifacts', 'user_actions', 'permits'] as const;
@@ -162,13 +161,6 @@ async function batches(database: Database, expired: () => Promise<unknown>): Pro
   };
 }
 
-/** CPU of Postgres in ms of a `select 1`, so that runs compare. */
-async function selectCpu(database: Database): Promise<number> {
-  const before = await cpuOf(database);
-  for (let n = 0; n < SELECTS; n++) await database.query('select 1');
-  return Math.round((1_000 * ((await cpuOf(database)) - before)) / SELECTS) / 1_000;
-}
-
 /** Costs of single statements. */
 export async function measureStatements(serverUrl: string, rows: Rows) {
   const url = `${serverUrl}/postgres`;
@@ -188,7 +180,6 @@ export async function measureStatements(serverUrl: string, rows: Rows) {
     p.broker.reportActivity({ session_id: at(n).id, epoch: 1, runner_id: at(n).runner_id }, 1);
   const section = {
     rows,
-    select: await selectCpu(database),
     list_ready: await reads(database, () => directory.list({ ...list, status: 'ready' })),
     list_ready_tag: await reads(database, () => directory.list({ ...list, status: 'ready', tag: { live: 'yes' } })),
     list_tag: await reads(database, () => directory.list({ ...list, tag: { team: 't7' } })),
