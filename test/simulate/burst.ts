@@ -8,6 +8,7 @@ import { runnerPod } from '../../controller/runners/kubernetes/objects.ts';
 import { realClock } from '../../time/clock.ts';
 import { eventually } from '../eventually.ts';
 import { askForLease } from './callers.ts';
+import { isReady } from './runners.ts';
 
 /** Between the start of a pod's containers and its readiness. */
 export const START_MS = 5_000;
@@ -17,8 +18,6 @@ export const AT_ONCE = 64;
 const namespace = NAMESPACES.runners;
 const REMOVED_MS = 300_000;
 
-const isReady = (pod: V1Pod) =>
-  pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True');
 const aSecond = (count: number, ms: number) => Math.round((count * 100_000) / ms) / 100;
 
 /**

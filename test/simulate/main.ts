@@ -235,11 +235,28 @@ async function take(names: readonly string[], fault: string): Promise<string[]> 
   return found;
 }
 
+/** Mean time of each part of a launch, as the controllers count it. */
+async function launchPartsMs(): Promise<Record<string, number>> {
+  const texts = await Promise.all(
+    controllers.map(async ({ port }) => (await fetch(`http://127.0.0.1:${port}/metrics`)).text()),
+  );
+  const lines = texts.flatMap(text => [
+    ...text.matchAll(/^omicron_launch_part_seconds_(sum|count)\{part="(\w+)"\} (.+)$/gm),
+  ]);
+  const total = (part: string, of: string) =>
+    lines
+      .filter(([, kind, name]) => kind === of && name === part)
+      .reduce((sum, [, , , value]) => sum + Number(value), 0);
+  const names = [...new Set(lines.map(([, , part = '']) => part))];
+  return Object.fromEntries(names.map(part => [part, Math.round((1_000 * total(part, 'sum')) / total(part, 'count'))]));
+}
+
 if (BURST !== undefined) {
   let started = {};
   await phase('burst', async () => {
     started = { ...(await burst(controllerUrl, serviceKey(serviceSecret), BURST)), pods_by_hand_a_second: byHand };
   });
+  started = { ...started, launch_parts_ms: await launchPartsMs() };
   process.stdout.write(`${JSON.stringify({ machine: machine(), burst: started, phases }, null, 2)}\n`);
   if (BURST === 1_000)
     writeSections({ scale: { ...readSection('scale'), burst_1000: { ...started, machine: machine() } } });

@@ -25,7 +25,7 @@ function kwokProgram(folder: string): string {
   return built;
 }
 
-/** `startMs`: from a pod's node to its readiness. */
+/** `startMs`: from the start of a pod's containers, when it has its address, to its readiness; 0: it is ready at once. */
 function configuration(startMs: number): string {
   const stages = join(go(['env', 'GOMODCACHE']), 'sigs.k8s.io/kwok@v0.8.0/kustomize/stage');
   const options = {
@@ -34,15 +34,34 @@ function configuration(startMs: number): string {
     // without these it plays one stage after the other
     options: { podPlayStageParallelism: 16, nodePlayStageParallelism: 16, nodeLeaseParallelism: 4 },
   };
-  return [
-    JSON.stringify(options),
-    ...[...STAGES, LEASE].map(name => {
-      const stage = readFileSync(join(stages, `${name}.yaml`), 'utf8');
-      return name === READY
-        ? stage.replace('\nspec:\n', `\nspec:\n  delay:\n    durationMilliseconds: ${startMs}\n`)
-        : stage;
-    }),
-  ].join('\n---\n');
+  const texts = [...STAGES, LEASE].map(name => ({ name, text: readFileSync(join(stages, `${name}.yaml`), 'utf8') }));
+  const played = texts.flatMap(({ name, text }) =>
+    name === READY && startMs > 0 ? inTwoStages(text, startMs) : [text],
+  );
+  return [JSON.stringify(options), ...played].join('\n---\n');
+}
+
+/** KWOK makes a pod ready in one step. A kubelet gives it its address with its containers, and calls it ready when they are. */
+function inTwoStages(ready: string, startMs: number): string[] {
+  const notReady = edited(ready, [
+    ['name: pod-ready', 'name: pod-started'],
+    [/status: "True"\n( +)type: (Ready|ContainersReady)/g, 'status: "False"\n$1type: $2'],
+    [/ready: true/g, 'ready: false'],
+  ]);
+  const later = edited(ready, [
+    ["- 'Pending'", "- 'Running'"],
+    ['\nspec:\n', `\nspec:\n  delay:\n    durationMilliseconds: ${startMs}\n`],
+    [/ +\{\{ \$podIPs := [\s\S]*?\n(?= +phase: )/, ''],
+  ]);
+  return [notReady, later];
+}
+
+function edited(text: string, edits: readonly (readonly [string | RegExp, string])[]): string {
+  return edits.reduce((before, [from, to]) => {
+    const after = before.replace(from, to);
+    if (after === before) throw new Error(`KWOK's stage has no ${from}.`);
+    return after;
+  }, text);
 }
 
 const node = (index: number) => ({

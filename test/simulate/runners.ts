@@ -13,6 +13,9 @@ import { FakeRunner } from '../fakes/runner.ts';
 
 const CALLS_A_REPORT = 3;
 
+export const isReady = (pod: V1Pod) =>
+  pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
+
 export interface Runners {
   /** By runner id: those that exist. */
   readonly all: ReadonlyMap<string, FakeRunner>;
@@ -43,9 +46,16 @@ export async function startRunners(options: RunnersOptions): Promise<Runners> {
   let seenCount = 0;
   const idOf = (pod: V1Pod) => pod.metadata?.labels?.[LABELS.runnerId] ?? '';
 
+  /** A runner listens when its pod has an address; when the pod is ready, it has a browser or says why it has none. */
+  const starting = new Map<string, () => void>();
+  const start = (id: string) => {
+    starting.get(id)?.();
+    starting.delete(id);
+  };
   const seen = (pod: V1Pod) => {
     const id = idOf(pod);
     const address = pod.status?.podIP;
+    if (isReady(pod)) start(id);
     if (id === '' || !address || all.has(id) || pod.metadata?.deletionTimestamp) return;
     const runner = new FakeRunner({
       id,
@@ -60,11 +70,12 @@ export async function startRunners(options: RunnersOptions): Promise<Runners> {
     all.set(id, runner);
     seenCount += 1;
     const fails = seenCount % oneFailsOf === 0;
-    if (fails) runner.failure = new OmicronError('runner_start_failed', 'The disk is full.');
+    starting.set(id, () => {
+      if (fails) runner.failure = new OmicronError('runner_start_failed', 'The disk is full.');
+      runner.phase = fails ? 'failed' : 'warm';
+    });
     runner.listen(address, PORTS.runner).then(
-      () => {
-        runner.phase = fails ? 'failed' : 'warm';
-      },
+      () => isReady(pod) && start(id),
       error => process.stderr.write(`runner ${id} does not listen: ${error}\n`),
     );
   };
@@ -72,6 +83,7 @@ export async function startRunners(options: RunnersOptions): Promise<Runners> {
     const id = idOf(pod);
     all.get(id)?.stop();
     all.delete(id);
+    starting.delete(id);
     tunnels.delete(id);
   };
   const selector = `${LABELS.app}=${LABELS.runnerApp}`;
