@@ -5,6 +5,7 @@ import { pino } from 'pino';
 import { postgresDatabase } from '../../controller/store/postgres.ts';
 import { type ControllerProcess, controllerProcess } from './controller-process.ts';
 import { newDatabase } from './new-database.ts';
+import { serverCpu } from './postgres-cpu.ts';
 import { runnerStub, warmRunners } from './runner-stub.ts';
 
 const CALLERS = 10;
@@ -53,13 +54,18 @@ async function contender(databaseUrl: string, environment: Readonly<Record<strin
   controllerUrl = controller.url;
   const database = postgresDatabase({ url: databaseUrl, connectionsMax: 1, log: pino({ level: 'silent' }) });
   let turns = 0;
+  let postgresSeconds = 0;
   return {
     controller,
     async turn(): Promise<void> {
       turns += 1;
       await warmRunners(database, stub.url, LEASES_A_TURN);
+      const before = await serverCpu(database);
       await claimAndEnd(controller, `turn-${turns}`);
+      postgresSeconds += (await serverCpu(database)) - before;
     },
+    /** Seconds of a core so far: its own, and those of Postgres in its turns. */
+    cpu: () => ({ controller: controller.cpu(), postgres: postgresSeconds }),
     async [Symbol.asyncDispose]() {
       await database.close();
       await controller[Symbol.asyncDispose]();
@@ -69,7 +75,7 @@ async function contender(databaseUrl: string, environment: Readonly<Record<strin
 }
 
 /**
- * CPU of a controller from the claim of a warm runner to the end of its lease, with traces and metrics sent to a sink by OTLP and without.
+ * CPU of a controller and of Postgres from the claim of a warm runner to the end of its lease, with traces and metrics sent to a sink by OTLP and without.
  * Each controller has a process and a database of its own. They take short turns, since a shared machine changes its speed, and all that
  * each took from the first turn to the last is counted: what is exported after a turn too.
  */
@@ -84,20 +90,32 @@ export async function measureTraced(serverUrl: string) {
       for (const each of round % 2 === 0 ? [plain, traced] : [traced, plain]) await each.turn();
   };
   await rounds(WARM_UP_TURNS);
-  const before = { plain: plain.controller.cpu(), traced: traced.controller.cpu(), bytes: collector.bytes() };
+  const before = { plain: plain.cpu(), traced: traced.cpu(), bytes: collector.bytes() };
   await rounds(TURNS);
   await sleep(EXPORTED_MS);
   const leases = LEASES_A_TURN * TURNS;
-  const msOf = (mode: typeof plain, from: number) => (1_000 * (mode.controller.cpu() - from)) / leases;
-  const [plainMs, tracedMs] = [msOf(plain, before.plain), msOf(traced, before.traced)];
+  const costOf = (of: typeof plain, from: ReturnType<typeof of.cpu>) => {
+    const now = of.cpu();
+    const ms = { controller: now.controller - from.controller, postgres: now.postgres - from.postgres };
+    return {
+      controller: hundredths((1_000 * ms.controller) / leases),
+      postgres: hundredths((1_000 * ms.postgres) / leases),
+      both: (1_000 * (ms.controller + ms.postgres)) / leases,
+    };
+  };
+  const { both: plainMs, ...plainParts } = costOf(plain, before.plain);
+  const { both: tracedMs, ...tracedParts } = costOf(traced, before.traced);
   return {
     traced_cpu_ratio: Math.round((1_000 * tracedMs) / plainMs) / 1_000, // the goal is 1.100
     traced: {
       leases,
-      plain_cpu_ms: Math.round(100 * plainMs) / 100,
-      traced_cpu_ms: Math.round(100 * tracedMs) / 100,
+      plain_cpu_ms: plainParts,
+      traced_cpu_ms: tracedParts,
+      controller_cpu_ratio: Math.round((1_000 * tracedParts.controller) / plainParts.controller) / 1_000,
       otlp_bytes_a_lease: Math.round((collector.bytes() - before.bytes) / leases),
       lost_spans: traced.controller.lostSpans(),
     },
   };
 }
+
+const hundredths = (value: number) => Math.round(100 * value) / 100;
