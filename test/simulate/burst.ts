@@ -8,16 +8,19 @@ import { runnerPod } from '../../controller/runners/kubernetes/objects.ts';
 import { realClock } from '../../time/clock.ts';
 import { eventually } from '../eventually.ts';
 import { askForLease } from './callers.ts';
-import { isReady } from './runners.ts';
 
 /** Between the start of a pod's containers and its readiness. */
 export const START_MS = 5_000;
+/** Its runner is warm before a probe finds that it is. */
+export const WARM_MS = 4_500;
 export const ONE_FAILS_OF = 100;
 /** Launches at once, of all controllers together and by hand. */
 export const AT_ONCE = 64;
 const namespace = NAMESPACES.runners;
 const REMOVED_MS = 300_000;
 
+const isReady = (pod: V1Pod) =>
+  pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True');
 const aSecond = (count: number, ms: number) => Math.round((count * 100_000) / ms) / 100;
 
 /**

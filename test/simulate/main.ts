@@ -24,7 +24,7 @@ import { pidsOf, procFile } from '../cluster/node.ts';
 import { asController } from '../cluster/runners-namespace-copy.ts';
 import { eventually } from '../eventually.ts';
 import { startPostgresServer } from '../postgres-server.ts';
-import { AT_ONCE, burst, createByHand, ONE_FAILS_OF, START_MS } from './burst.ts';
+import { AT_ONCE, burst, createByHand, ONE_FAILS_OF, START_MS, WARM_MS } from './burst.ts';
 import { type Callers, callers, type Loss } from './callers.ts';
 import { RUNNERS_A_NODE, startNodes } from './nodes.ts';
 import {
@@ -148,7 +148,7 @@ const runners = await startRunners({
   controllerUrl,
   egressPorts: egress.map(({ port }) => port),
   site: `${SITE}:443`,
-  ...(BURST === undefined ? {} : { oneFailsOf: ONE_FAILS_OF }),
+  ...(BURST === undefined ? {} : { oneFailsOf: ONE_FAILS_OF, warmMs: WARM_MS }),
 });
 cleanUp.defer(() => runners.stop());
 

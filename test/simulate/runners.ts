@@ -13,9 +13,6 @@ import { FakeRunner } from '../fakes/runner.ts';
 
 const CALLS_A_REPORT = 3;
 
-export const isReady = (pod: V1Pod) =>
-  pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
-
 export interface Runners {
   /** By runner id: those that exist. */
   readonly all: ReadonlyMap<string, FakeRunner>;
@@ -32,12 +29,14 @@ export interface RunnersOptions {
   egressPorts: readonly number[];
   /** Host and port at the far end of tunnels. */
   site: string;
+  /** From the address of a pod until its runner is warm: before the pod is ready. */
+  warmMs?: number;
   /** One of this many runners says that it cannot start. */
   oneFailsOf?: number;
 }
 
 export async function startRunners(options: RunnersOptions): Promise<Runners> {
-  const { config, keys, controllerUrl, egressPorts, site, oneFailsOf = Number.POSITIVE_INFINITY } = options;
+  const { config, keys, controllerUrl, egressPorts, site, warmMs = 0, oneFailsOf = Number.POSITIVE_INFINITY } = options;
   const all = new Map<string, FakeRunner>();
   const tunnels = new Map<string, Socket>();
   const counts = { reports: 0, refusedReports: 0, events: 0, tunnels: 0, refusedTunnels: 0 };
@@ -46,16 +45,9 @@ export async function startRunners(options: RunnersOptions): Promise<Runners> {
   let seenCount = 0;
   const idOf = (pod: V1Pod) => pod.metadata?.labels?.[LABELS.runnerId] ?? '';
 
-  /** A runner listens when its pod has an address; when the pod is ready, it has a browser or says why it has none. */
-  const starting = new Map<string, () => void>();
-  const start = (id: string) => {
-    starting.get(id)?.();
-    starting.delete(id);
-  };
   const seen = (pod: V1Pod) => {
     const id = idOf(pod);
     const address = pod.status?.podIP;
-    if (isReady(pod)) start(id);
     if (id === '' || !address || all.has(id) || pod.metadata?.deletionTimestamp) return;
     const runner = new FakeRunner({
       id,
@@ -70,12 +62,12 @@ export async function startRunners(options: RunnersOptions): Promise<Runners> {
     all.set(id, runner);
     seenCount += 1;
     const fails = seenCount % oneFailsOf === 0;
-    starting.set(id, () => {
+    const start = () => {
       if (fails) runner.failure = new OmicronError('runner_start_failed', 'The disk is full.');
       runner.phase = fails ? 'failed' : 'warm';
-    });
+    };
     runner.listen(address, PORTS.runner).then(
-      () => isReady(pod) && start(id),
+      () => (warmMs === 0 ? start() : void setTimeout(start, warmMs)),
       error => process.stderr.write(`runner ${id} does not listen: ${error}\n`),
     );
   };
@@ -83,7 +75,6 @@ export async function startRunners(options: RunnersOptions): Promise<Runners> {
     const id = idOf(pod);
     all.get(id)?.stop();
     all.delete(id);
-    starting.delete(id);
     tunnels.delete(id);
   };
   const selector = `${LABELS.app}=${LABELS.runnerApp}`;
