@@ -89,8 +89,8 @@ export async function measureOperations(serverUrl: string) {
   const callEach = (call: (n: number) => Promise<unknown>) => each(controller, database, call);
   const healthz = () => callEach(() => controller.call('GET', '/healthz'));
   const select = () => callEach(() => database.query('select 1'));
-  for (let n = 0; n < TURNS / 2; n++) await turn(`warm-up-${n}`);
   const [healthzBefore, selectBefore] = [await healthz(), await select()];
+  for (let n = 0; n < TURNS / 2; n++) await turn(`warm-up-${n}`);
   await sleep(COUNTED_MS);
   const rested = await usage(controller, database);
   await sleep(REST_MS);
