@@ -72,11 +72,12 @@ function startKyverno(program: string): ChildProcess {
   return spawn(program, args, { env, stdio: 'ignore' });
 }
 
-async function removeKyverno(): Promise<void> {
+/** `waits`: until all of it is gone, which takes the cluster minutes. */
+async function removeKyverno(waits: boolean): Promise<void> {
   const managed = ['-l', 'webhook.kyverno.io/managed-by=kyverno'];
   await kubectl(['delete', 'validatingwebhookconfigurations,mutatingwebhookconfigurations', ...managed]);
-  await kubectl(['delete', ...crds, '--ignore-not-found']);
-  await kubectl(['delete', 'namespace', NAMESPACE, '--ignore-not-found']);
+  await kubectl(['delete', ...crds, '--ignore-not-found', `--wait=${waits}`]);
+  await kubectl(['delete', 'namespace', NAMESPACE, '--ignore-not-found', `--wait=${waits}`]);
 }
 
 describe.skipIf(localTool() === undefined)('the API server of a cluster, with Kyverno and the policy', () => {
@@ -89,7 +90,7 @@ describe.skipIf(localTool() === undefined)('the API server of a cluster, with Ky
     const source = execFileSync('go', ['list', '-m', '-f', '{{.Dir}}', MODULE], options).trim();
     const folders = ['kyverno', 'policies.kyverno.io', 'reports', 'policyreport'];
     crds = folders.flatMap(folder => ['-f', join(source, 'config', 'crds', folder)]);
-    await removeKyverno(); // of a run that was cut short
+    await removeKyverno(true); // of a run that was cut short
     await kubectl(['apply', '--server-side', ...crds]);
     const configMap = (name: string, data: Record<string, string>) => ({
       apiVersion: 'v1',
@@ -118,7 +119,7 @@ describe.skipIf(localTool() === undefined)('the API server of a cluster, with Ky
     await eventually('the policy is on', isOn, 60_000);
   });
   afterAll(async () => {
-    await removeKyverno();
+    await removeKyverno(false);
     kyverno?.kill('SIGKILL');
     await registry?.[Symbol.asyncDispose]();
   }, 120_000);
