@@ -36,7 +36,7 @@ export const on = {} as {
   sessions: BrowserSessions;
   site: MemberSite;
   database: Database;
-  /** Of the site whose page keeps a password. */
+  /** The site whose page keeps a password. */
   keepingUrl: string;
 };
 
