@@ -2,8 +2,9 @@
  * Watching, verifying and paying for a deployment: `npm run bench -- trust [--live 5000] [--images] [--only series|traced|events|release]`.
  * Series of a controller with many sessions, and the CPU of Postgres for a scrape of them; the CPU of tracing (as `scale --traced`); events that
  * are delivered; parts of a release that have the same digest when they are built twice, images only with `--images`, which takes minutes and
- * the cluster beside the checkout; USD of a session-hour of prod's browser nodes, as the command `cost` estimates them, on demand and on spot
- * instances alone. Writes section `trust` of `.omicron/bench.json`.
+ * the cluster beside the checkout; USD of a session-hour of prod's browser nodes, as the command `cost` estimates them, at the prices of
+ * us-east-1, which the aim is about, and of prod's own region: on demand, on spot instances alone, and with sessions that idle and are hibernated for
+ * two thirds of their hours. Writes section `trust` of `.omicron/bench.json`.
  */
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -28,6 +29,8 @@ const { values } = parseArgs({
 });
 const EVENT_SECONDS = 10;
 const PRICED_SESSIONS = '500';
+const PRICED_REGION = ['--region', 'us-east-1'];
+const HIBERNATED_PERCENT = '67';
 const ROOT = join(import.meta.dirname, '../..');
 const log = (line: string) => void process.stderr.write(`${line}\n`);
 
@@ -36,6 +39,12 @@ function usdOfNodes(...options: string[]): number {
   const estimate = JSON.parse(execFileSync(process.execPath, [...command, '-o', 'json'], { encoding: 'utf8' }));
   return Math.round(100_000 * estimate.usd_session_hour_by_part['browser nodes']) / 100_000;
 }
+
+const usdOfASessionHour = (...region: string[]) => ({
+  on_demand: usdOfNodes(...region),
+  idle: usdOfNodes('--hibernated', HIBERNATED_PERCENT, ...region),
+  spot: usdOfNodes('--spot', '100', ...region),
+});
 
 /** Whether each image has the same digest when it is built again; null, and why, where none was built. */
 async function imagesTwice(): Promise<{ images: boolean | null; images_reason?: string }> {
@@ -62,7 +71,7 @@ try {
     }),
     release: async () => ({
       reproducible: await reproducible(),
-      usd_per_session_hour: { on_demand: usdOfNodes(), idle: usdOfNodes('--spot', '100') },
+      usd_per_session_hour: { ...usdOfASessionHour(...PRICED_REGION), prods_region: usdOfASessionHour() },
     }),
   };
   const trust: Record<string, unknown> = readSection('trust');
