@@ -123,9 +123,12 @@ export async function startController(parts: ControllerParts): Promise<Controlle
       await maintenance.endAll(provider.name);
       wake.drain.kick();
       const giveUpMs = clock.nowMs() + SHUTDOWN_MS;
-      const left = () => fleet.living(provider.name);
-      while ((await left()).length > 0 && clock.nowMs() < giveUpMs) await clock.sleep(SHUTDOWN_POLL_MS, neverAborts());
-      for (const { id, state } of await left())
+      let left = await fleet.living(provider.name);
+      while (left.length > 0 && clock.nowMs() < giveUpMs) {
+        await clock.sleep(SHUTDOWN_POLL_MS, neverAborts());
+        left = await fleet.living(provider.name);
+      }
+      for (const { id, state } of left)
         log.warn({ runner_id: id, state }, 'runner left behind: the next start in this folder removes it');
       await stop();
     },
