@@ -10,6 +10,7 @@ import { ENV } from '../../contract/names.ts';
 import type { Problem } from '../../contract/problem.ts';
 import { type LeaseAnswer, LIMITS, type Session } from '../../contract/session.ts';
 import { eventually } from '../eventually.ts';
+import { runnerPid } from '../local/machine.ts';
 import { type Site, startSite } from '../site/site.ts';
 import {
   type AtEnd,
@@ -21,7 +22,6 @@ import {
   events,
   lease,
   recordings,
-  runnerPid,
   SESSIONS,
   show,
   startDeployment,

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -12,6 +12,7 @@ import { ENV } from '../../contract/names.ts';
 import type { Artifact, LeaseAnswer, Session, SessionEvent } from '../../contract/session.ts';
 import { serviceKey, signServiceToken } from '../../contract/tokens.ts';
 import { eventually } from '../eventually.ts';
+import { runnerPid } from '../local/machine.ts';
 import { migratedDatabaseUrl } from '../postgres.ts';
 import { prodSettings } from './prod-settings.ts';
 
@@ -128,10 +129,6 @@ export async function startDeployment(): Promise<Deployment> {
     },
   };
 }
-
-/** The process of a runner, as its folder says. */
-export const runnerPid = async (dataDir: string, runnerId: string): Promise<number> =>
-  JSON.parse(await readFile(join(dataDir, 'runners', runnerId, 'process.json'), 'utf8')).pid;
 
 export function alive(pid: number): boolean {
   try {

@@ -5,8 +5,9 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../eventually.ts';
+import { runnerPid } from '../local/machine.ts';
 import { type Site, startSite } from '../site/site.ts';
-import { alive, connect, deployment, lease, recordings, runnerPid, SESSIONS, show, use } from './controllers.ts';
+import { alive, connect, deployment, lease, recordings, SESSIONS, show, use } from './controllers.ts';
 
 const run = promisify(execFile);
 

@@ -1,10 +1,9 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { ENV } from '../../contract/names.ts';
 import { pythonOf } from '../../local/test-tools.ts';
 import { eventually } from '../eventually.ts';
-import { type Finished, ROOT, run } from '../local/machine.ts';
+import { type Finished, ROOT, run, runnerPid } from '../local/machine.ts';
 import { type SiteStack, startSiteStack } from '../local/site-stack.ts';
 import { type ScriptedModel, scriptedModel } from './scripted-model.ts';
 import { type WarmPython, warmPython } from './warm-python.ts';
@@ -107,8 +106,7 @@ export const AGENTS: readonly (readonly [string, Program, string])[] = [
 /** As when the node of its runner is drained. */
 export async function hibernate(conversationId: string): Promise<void> {
   const [session] = (await on.sessions.list({ userId: 'ada', conversationId })).sessions;
-  const file = join(on.folder, 'runners', session?.runner_id ?? '', 'process.json');
-  process.kill(JSON.parse(await readFile(file, 'utf8')).pid, 'SIGTERM');
+  process.kill(await runnerPid(on.folder, session?.runner_id ?? ''), 'SIGTERM');
   await eventually(
     'hibernation',
     async () => (await on.sessions.get(session?.session_id ?? '')).status === 'hibernated',

@@ -1,7 +1,6 @@
-import { readFile, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll } from 'vitest';
 import { BrowserSessions } from '../../client/browser-sessions.ts';
@@ -10,7 +9,7 @@ import type { Database } from '../../controller/ports/database.ts';
 import { postgresDatabase } from '../../controller/store/postgres.ts';
 import { type Stack, startStack } from '../../local/stack.ts';
 import { eventually } from '../eventually.ts';
-import { newFolder, shell } from '../local/machine.ts';
+import { newFolder, runnerPid, shell } from '../local/machine.ts';
 import { migratedDatabaseUrl } from '../postgres.ts';
 import { type MemberSite, startMemberSite } from '../site/member-site.ts';
 
@@ -99,7 +98,7 @@ export const hibernated = (sessionId: string) =>
   });
 export const pidOf = async (sessionId: string): Promise<number> => {
   const { runner_id } = await on.sessions.get(sessionId);
-  return JSON.parse(await readFile(join(on.folder, 'runners', runner_id ?? '', 'process.json'), 'utf8')).pid;
+  return runnerPid(on.folder, runner_id ?? '');
 };
 export const kindsOf = async (sessionId: string) =>
   (await on.sessions.listEvents(sessionId, { limit: 200 })).events.map(({ kind }) => kind);

@@ -128,11 +128,15 @@ export async function up(
   };
 }
 
+/** The process of a runner, as the data folder of its controller says. */
+export const runnerPid = async (folder: string, runnerId: string): Promise<number> =>
+  Number(JSON.parse(await readFile(join(folder, 'runners', runnerId, 'process.json'), 'utf8')).pid);
+
 /** Processes of the runners that a stack's folder knows. */
 export async function runnerPids(folder: string): Promise<number[]> {
   const ids = await readdir(join(folder, 'runners')).catch(() => []);
-  const files = ids.map(id => readFile(join(folder, 'runners', id, 'process.json'), 'utf8').catch(() => null));
-  return (await Promise.all(files)).flatMap(text => (text === null ? [] : [Number(JSON.parse(text).pid)]));
+  const pids = await Promise.all(ids.map(id => runnerPid(folder, id).catch(() => null)));
+  return pids.filter(pid => pid !== null);
 }
 
 /** The ids of the process and of everything it started. */

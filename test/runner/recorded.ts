@@ -8,6 +8,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
 import { ENV, RUNNER_COMMAND } from '../../contract/names.ts';
 import { type FakeController, startFakeController } from '../fakes/controller.ts';
 import { type Site, startSite } from '../site/site.ts';
+import { rawPictures } from './raw-pictures.ts';
 import { callText, connect, type RunnerProcess, startRunner } from './start.ts';
 
 /** A runner with its controller and a folder for recordings, new for each test; one site. */
@@ -84,22 +85,7 @@ type Colour = readonly number[];
 
 /** The colour of every picture at a place where /animated draws and no other page does. */
 export function coloursIn(path: string): Colour[] {
-  const filters = 'crop=8:8:300:200,scale=1:1';
-  const args = [
-    '-v',
-    'error',
-    '-i',
-    path,
-    '-vf',
-    filters,
-    '-fps_mode',
-    'passthrough',
-    '-f',
-    'rawvideo',
-    '-pix_fmt',
-    'rgb24',
-  ];
-  const bytes = execFileSync('ffmpeg', [...args, '-']);
+  const bytes = execFileSync('ffmpeg', ['-v', 'error', '-i', path, ...rawPictures('crop=8:8:300:200,scale=1:1')]);
   return Array.from({ length: bytes.length / 3 }, (_, n) => [...bytes.subarray(3 * n, 3 * n + 3)]);
 }
 

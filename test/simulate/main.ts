@@ -23,6 +23,7 @@ import { machine, percentiles, readSection, writeSections } from '../bench/figur
 import { pidsOf, procFile } from '../cluster/node.ts';
 import { asController } from '../cluster/runners-namespace-copy.ts';
 import { eventually } from '../eventually.ts';
+import { parseExposition } from '../manifests/exported-metrics.ts';
 import { startPostgresServer } from '../postgres-server.ts';
 import { AT_ONCE, burst, createByHand, ONE_FAILS_OF, START_MS, WARM_MS } from './burst.ts';
 import { type Callers, callers, type Loss } from './callers.ts';
@@ -240,15 +241,17 @@ async function launchPartsMs(): Promise<Record<string, number>> {
   const texts = await Promise.all(
     controllers.map(async ({ port }) => (await fetch(`http://127.0.0.1:${port}/metrics`)).text()),
   );
-  const lines = texts.flatMap(text => [
-    ...text.matchAll(/^omicron_launch_part_seconds_(sum|count)\{part="(\w+)"\} (.+)$/gm),
-  ]);
-  const total = (part: string, of: string) =>
-    lines
-      .filter(([, kind, name]) => kind === of && name === part)
-      .reduce((sum, [, , , value]) => sum + Number(value), 0);
-  const names = [...new Set(lines.map(([, , part = '']) => part))];
-  return Object.fromEntries(names.map(part => [part, Math.round((1_000 * total(part, 'sum')) / total(part, 'count'))]));
+  const samples = texts.flatMap(text => parseExposition(text).samples);
+  const total = (of: string, part?: string) =>
+    samples
+      .filter(({ name, labels }) => name === `omicron_launch_part_seconds_${of}` && labels.part === part)
+      .reduce((sum, { value }) => sum + value, 0);
+  const parts = [
+    ...new Set(
+      samples.flatMap(({ name, labels }) => (name === 'omicron_launch_part_seconds_sum' ? [labels.part] : [])),
+    ),
+  ];
+  return Object.fromEntries(parts.map(part => [part, Math.round((1_000 * total('sum', part)) / total('count', part))]));
 }
 
 if (BURST !== undefined) {

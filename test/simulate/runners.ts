@@ -67,7 +67,7 @@ export async function startRunners(options: RunnersOptions): Promise<Runners> {
       runner.phase = fails ? 'failed' : 'warm';
     };
     runner.listen(address, PORTS.runner).then(
-      () => (warmMs === 0 ? start() : void setTimeout(start, warmMs)),
+      () => void setTimeout(start, warmMs),
       error => process.stderr.write(`runner ${id} does not listen: ${error}\n`),
     );
   };

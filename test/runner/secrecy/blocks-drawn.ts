@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { commandPath } from '../../../runner/browser/browser-path.ts';
+import { rawPictures } from '../raw-pictures.ts';
 
 const ffmpeg = commandPath('ffmpeg', process.env.PATH ?? '') ?? 'ffmpeg';
 const [WIDTH, HEIGHT] = [960, 540];
@@ -15,8 +16,9 @@ export async function blocksDrawn(of: readonly Buffer[] | string): Promise<boole
   const from = typeof of === 'string' ? ['-i', of] : ['-f', 'image2pipe', '-i', 'pipe:0'];
   // The pages have nothing green elsewhere; pictures of an element are smaller.
   const filter = `pad=w=max(iw\\,${WIDTH}):h=max(ih\\,${HEIGHT}):color=white,crop=${WIDTH}:${HEIGHT}:0:0`;
-  const to = ['-vf', filter, '-fps_mode', 'passthrough', '-f', 'rawvideo', '-pix_fmt', 'rgb24', 'pipe:1'];
-  const child = spawn(ffmpeg, ['-loglevel', 'error', ...from, ...to], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const child = spawn(ffmpeg, ['-loglevel', 'error', ...from, ...rawPictures(filter)], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
   const exited = once(child, 'exit');
   child.stdin.on('error', () => undefined); // it has exited: its code says why
   child.stdin.end(typeof of === 'string' ? undefined : Buffer.concat(of));

@@ -15,6 +15,7 @@ import { startRecording } from '../../../runner/recording/recording.ts';
 import { guardPictures, isWithheld, type Pictures } from '../../../runner/secrecy/pictures.ts';
 import { putFieldText } from '../../../runner/secrecy/secret-field.ts';
 import { realClock } from '../../../time/clock.ts';
+import { rawPictures } from '../raw-pictures.ts';
 
 /** Full blocks in green: wherever it is drawn, however small, a picture has many green pixels. */
 export const SECRET = '████████▙▙▙▙';
@@ -163,17 +164,7 @@ export function greenIn(of: string | readonly Buffer[], wanted: Wanted = isGreen
   const from = isFile ? ['-i', of] : ['-f', 'image2pipe', '-i', 'pipe:0'];
   // For a picture of another size, the part below and to the left.
   const size = 'pad=w=max(iw\\,1920):h=max(ih\\,1080):color=white,crop=1920:1080:0:ih-1080';
-  const to = [
-    '-vf',
-    `${size},scale=${width}:${height}:flags=area`,
-    '-fps_mode',
-    'passthrough',
-    '-f',
-    'rawvideo',
-    '-pix_fmt',
-    'rgb24',
-    'pipe:1',
-  ];
+  const to = rawPictures(`${size},scale=${width}:${height}:flags=area`);
   const raw = execFileSync(ffmpeg, ['-loglevel', 'error', ...from, ...to], {
     ...{ maxBuffer: 1 << 30, ...(isFile ? {} : { input: Buffer.concat(of) }) },
   });
